@@ -1,0 +1,28 @@
+# One folder of src/ is one static library with one job. house-style.md draws which may include which;
+# the DEPENDS list here is that arrow, so an include that goes against it fails to link.
+add_library(lwsvm_flags INTERFACE)
+target_compile_options(lwsvm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+if(LWSVM_SANITIZE)
+  target_compile_options(lwsvm_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                               -fno-omit-frame-pointer)
+  target_link_options(lwsvm_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
+endif()
+
+# lwsvm_library(base SOURCES error.cc ... DEPENDS fmt::fmt ...)
+function(lwsvm_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(lwsvm_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(lwsvm_${name} PUBLIC lwsvm_flags ${ARG_DEPENDS})
+endfunction()
+
+# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program a folder.
+function(lwsvm_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST
+                       PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
+endfunction()

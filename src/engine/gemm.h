@@ -1,0 +1,16 @@
+// C = alpha op(A) op(B) + beta C in float32, row-major, on the calling thread alone.
+//
+// op(A) is m x k, op(B) is k x n, C is m x n; lda, ldb, ldc are the lengths of a stored row.
+#pragma once
+
+#include <cstdint>
+
+namespace lwsvm {
+
+enum class Transpose : bool { no, yes };
+
+void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+          float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+          std::int64_t ldc);
+
+}  // namespace lwsvm
