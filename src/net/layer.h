@@ -1,0 +1,66 @@
+// What a layer is, whatever its batch size: its kind, its shapes, its parameters, and whether it is linear.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tensor.h"
+#include "net/kernel.h"
+
+namespace lwsvm {
+
+enum class Linearity { linear, piecewise_linear, neither };
+std::string_view to_string(Linearity linearity);
+
+enum class Role {
+  weight,      // regularised and trained
+  bias,        // regularised and trained
+  free,        // trained, never regularised: batch-norm scale and shift, PReLU slopes
+  statistic,   // neither: batch-norm running averages
+};
+
+struct ParameterSpec {
+  std::string name;  // "weight", "bias", ...
+  Shape shape;
+  Role role;
+};
+
+// How an input must lie for the layer's kernel; `any` takes it as it comes, all inputs alike.
+enum class LayoutWish { any, channels_first, channels_last };
+
+struct CompileRequest {
+  int samples = 1;
+  std::vector<TensorSpec> inputs;   // already in the layout wished for
+  TensorSpec output;
+  bool training = false;            // batch statistics and dropout; otherwise both are frozen
+  bool input_gradient = false;
+  bool parameter_gradient = false;
+  bool absorbs_relu = false;        // the ReLU in front of this max-pool is left to its kernel
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  virtual std::string_view kind() const = 0;
+  virtual Linearity linearity() const = 0;
+
+  // The output's shape; throws Error when the inputs do not fit.
+  virtual Shape infer(std::span<const Shape> inputs) const = 0;
+  virtual std::vector<ParameterSpec> parameters() const { return {}; }
+  virtual std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const;
+
+  virtual LayoutWish layout_wish() const { return LayoutWish::any; }
+  virtual std::unique_ptr<Kernel> compile(const CompileRequest& request) const = 0;
+};
+
+// Shared checks for infer().
+const Shape& only_input(std::string_view kind, std::span<const Shape> inputs);
+const Shape& only_image(std::string_view kind, std::span<const Shape> inputs);  // {channels, height, width}
+const Shape& all_alike(std::string_view kind, std::span<const Shape> inputs);
+
+}  // namespace lwsvm
