@@ -4,12 +4,12 @@
 //     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 //   }
 //
-// What to know (seen with g++ 12, -O3):
-// - For plain functions at namespace scope, in a .cc file. A declaration in a header needs no attribute.
-// - What the function inlines is compiled for its level too; what it calls is not. A lambda handed to
-// something that
-//   is not inlined, and the body of an `omp parallel` region, count as called and stay at the base level: put
-//   the macro on the loop's own function and call that from the parallel region.
+// What to know (seen with g++ 12, -O3, from a static library):
+// - Free functions, members and templates work, also in an anonymous namespace; a member carries the macro on its
+//   declaration in the class, anything else on its definition.
+// - What the function inlines, lambdas and `omp parallel` bodies included, is compiled for each level; what it calls
+//   is not. A loop inside a lambda that goes into a std::function (Threads::for_each) therefore stays at the base
+//   level: put the loop into a function of its own with the macro, and call that from the lambda.
 // - The levels round differently (from v3 on a multiply-add is one rounding). Same machine, same bits; not
 // across
 //   machines.
