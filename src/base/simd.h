@@ -5,11 +5,13 @@
 //   }
 //
 // What to know (seen with g++ 12, -O3, from a static library):
-// - Free functions, members and templates work, also in an anonymous namespace; a member carries the macro on its
+// - Free functions, members and templates work, also in an anonymous namespace; a member carries the macro on
+// its
 //   declaration in the class, anything else on its definition.
-// - What the function inlines, lambdas and `omp parallel` bodies included, is compiled for each level; what it calls
-//   is not. A loop inside a lambda that goes into a std::function (Threads::for_each) therefore stays at the base
-//   level: put the loop into a function of its own with the macro, and call that from the lambda.
+// - What the function inlines, lambdas and `omp parallel` bodies included, is compiled for each level; what
+// it calls
+//   is not. A loop inside a lambda that goes into a std::function (Threads::for_each) therefore stays at the
+//   base level: put the loop into a function of its own with the macro, and call that from the lambda.
 // - The levels round differently (from v3 on a multiply-add is one rounding). Same machine, same bits; not
 // across
 //   machines.
