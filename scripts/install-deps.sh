@@ -55,7 +55,7 @@ is_there() {  # package kind what
   fi
   case $2 in
     hdr) command -v g++ >/dev/null && g++ -std=c++20 -E -include "$3" -x c++ /dev/null >/dev/null 2>&1 ;;
-    py) python3 -c "import $3" >/dev/null 2>&1 ;;
+    py) /usr/bin/python3 -c "import $3" >/dev/null 2>&1 ;;  # the system's: one of pyenv would not see its modules
     file) [ -e "$3" ] ;;
     *) return 1 ;;
   esac

@@ -1,12 +1,12 @@
 #include "base/progress.h"
 
 #include <langinfo.h>
-#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -142,7 +142,7 @@ void Terminal::draw_bar() {
   drawn_ = true;
 }
 
-Progress::Progress(Terminal& terminal, std::string label, std::uint64_t total, std::uint64_t start)
+Progress::Progress(Terminal& terminal, std::string_view label, std::uint64_t total, std::uint64_t start)
     : terminal_(terminal),
       label_(on_one_line(label)),
       total_(total),

@@ -66,7 +66,7 @@ class Terminal {
 class Progress {
  public:
   // total 0: not known. `start`: done before this began (resuming), left out of the speed.
-  Progress(Terminal& terminal, std::string label, std::uint64_t total, std::uint64_t start = 0);
+  Progress(Terminal& terminal, std::string_view label, std::uint64_t total, std::uint64_t start = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -129,7 +129,7 @@ std::string format_duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
   const auto minutes = static_cast<std::int64_t>(std::llround(seconds / 60));
-  if (minutes < 24 * 60) return fmt::format("{}h {:02}m", minutes / 60, minutes % 60);
+  if (minutes < 1440) return fmt::format("{}h {:02}m", minutes / 60, minutes % 60);
   const auto hours = static_cast<std::int64_t>(std::llround(seconds / 3600));
   return fmt::format("{}d {:02}h", hours / 24, hours % 24);
 }
