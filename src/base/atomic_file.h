@@ -1,4 +1,5 @@
-// Files that are either whole or absent: written under a temporary name beside the target, synced, then renamed.
+// Files that are either whole or absent: written under a temporary name beside the target, synced, then
+// renamed.
 #pragma once
 
 #include <filesystem>

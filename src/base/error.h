@@ -27,7 +27,7 @@ template <typename... Args>
 
 }  // namespace lwsvm
 
-#define LWSVM_CHECK(condition)                                                    \
-  do {                                                                            \
-    if (!(condition)) ::lwsvm::check_failed(#condition, __FILE__, __LINE__);      \
+#define LWSVM_CHECK(condition)                                               \
+  do {                                                                       \
+    if (!(condition)) ::lwsvm::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -14,7 +14,9 @@ std::uint64_t split_mix(std::uint64_t& x) {
   return z ^ (z >> 31);
 }
 
-std::uint64_t rotate_left(std::uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
+std::uint64_t rotate_left(std::uint64_t x, int bits) {
+  return (x << bits) | (x >> (64 - bits));
+}
 
 }  // namespace
 
@@ -42,7 +44,8 @@ std::uint64_t Random::next() {
 }
 
 std::uint64_t Random::below(std::uint64_t bound) {
-  // Lemire's method: the high half of a 128-bit product, rejecting the few values that would favour some results.
+  // Lemire's method: the high half of a 128-bit product, rejecting the few values that would favour some
+  // results.
   __extension__ using Wide = unsigned __int128;
   Wide product = static_cast<Wide>(next()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
@@ -52,7 +55,9 @@ std::uint64_t Random::below(std::uint64_t bound) {
   return static_cast<std::uint64_t>(product >> 64);
 }
 
-double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Random::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 double Random::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

@@ -1,7 +1,7 @@
 // Random numbers that are the same on every machine and with every standard library.
 //
-// xoshiro256** (Blackman and Vigna, 2018) seeded through SplitMix64. The standard library's engines are portable
-// but its distributions are not, so the distributions are ours.
+// xoshiro256** (Blackman and Vigna, 2018) seeded through SplitMix64. The standard library's engines are
+// portable but its distributions are not, so the distributions are ours.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace lwsvm {
 enum class Transpose : bool { no, yes };
 
 void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-          float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
-          std::int64_t ldc);
+          float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
+          float* c, std::int64_t ldc);
 
 }  // namespace lwsvm

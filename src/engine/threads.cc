@@ -7,10 +7,16 @@
 
 namespace lwsvm {
 
-int hardware_threads() { return std::max(1, omp_get_num_procs()); }
+int hardware_threads() {
+  return std::max(1, omp_get_num_procs());
+}
 
-SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-SingleThreadScope::~SingleThreadScope() { omp_set_num_threads(before_); }
+SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+SingleThreadScope::~SingleThreadScope() {
+  omp_set_num_threads(before_);
+}
 
 Threads::Threads(int count) : count_(count > 0 ? count : hardware_threads()) {}
 

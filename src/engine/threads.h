@@ -1,7 +1,7 @@
 // Work shared among threads, with results that do not depend on how many there are.
 //
-// Everything parallel in this program is a loop over independent pieces (chunks of a batch, ranges of a vector)
-// whose sizes do not depend on the number of threads; pieces are reduced in a fixed order afterwards.
+// Everything parallel in this program is a loop over independent pieces (chunks of a batch, ranges of a
+// vector) whose sizes do not depend on the number of threads; pieces are reduced in a fixed order afterwards.
 //
 // oneDNN must never open a thread team of its own: a primitive made for two threads and run inside a parallel
 // region gives wrong results without a word. So inside for_each, and wherever primitives are created, a
@@ -32,7 +32,8 @@ class Threads {
 
   int count() const { return count_; }
 
-  // body(piece, worker) for piece in 0..pieces-1, worker in 0..count-1. The first exception thrown is rethrown here.
+  // body(piece, worker) for piece in 0..pieces-1, worker in 0..count-1. The first exception thrown is
+  // rethrown here.
   void for_each(int pieces, const std::function<void(int piece, int worker)>& body) const;
 
   // body(begin, end) over fixed-size ranges of 0..size-1.

@@ -1,0 +1,50 @@
+# `make` alone says what there is. The work is done by CMake (CMakePresets.json) and by scripts/.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+ifneq ($(shell command -v ccache 2>/dev/null),)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+endif
+
+.PHONY: help build demo test bench format lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+build: ## the program, optimised, in build/release
+	@scripts/install-deps.sh build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+demo: ## train a network on Fashion-MNIST and judge it: a few minutes
+	@scripts/demo.sh
+
+test: ## all tests, plain and under AddressSanitizer + UndefinedBehaviorSanitizer
+	@scripts/install-deps.sh test
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	cmake --preset asan-ubsan
+	cmake --build --preset asan-ubsan -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+	ctest --preset asan-ubsan -j $(JOBS)
+
+bench: ## speed, side by side with PyTorch; writes docs/performance.md
+	@scripts/install-deps.sh bench
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	@if [ -x scripts/bench.sh ]; then scripts/bench.sh; else echo "scripts/bench.sh is not written yet" >&2; exit 1; fi
+
+format: ## lay out all sources as .clang-format says
+	@scripts/install-deps.sh lint
+	git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | xargs clang-format -i
+
+lint: ## clang-format and clang-tidy, without changing anything
+	@scripts/install-deps.sh lint
+	@cmake --preset release >/dev/null
+	@scripts/lint.sh
+
+clean: ## remove build/ and out/
+	rm -rf build out

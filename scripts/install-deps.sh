@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Installs what is missing for a purpose; does nothing, quickly, when nothing is.
+#
+#   scripts/install-deps.sh build    compiler, CMake, libraries
+#   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
+#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, LIBLINEAR, ONNX Runtime for node
+#   scripts/install-deps.sh bench    test + PyTorch
+#   scripts/install-deps.sh lint     build + clang-format, clang-tidy
+#
+# On Debian and its kin through apt (with sudo unless root). Elsewhere it says what is missing and exits with 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Debian package = how to see that it is there without dpkg (cmd: a program, hdr: a C++ header, py: a module, file: a file)
+build=(
+  g++=cmd:g++ cmake=cmd:cmake ninja-build=cmd:ninja make=cmd:make pkg-config=cmd:pkg-config git=cmd:git
+  libdnnl-dev=hdr:dnnl.hpp libeigen3-dev=hdr:eigen3/Eigen/Core libonnx-dev=hdr:onnx/onnx-ml.pb.h
+  libprotobuf-dev=hdr:google/protobuf/message.h protobuf-compiler=cmd:protoc libcli11-dev=hdr:CLI/CLI.hpp
+  libfmt-dev=hdr:fmt/format.h libspdlog-dev=hdr:spdlog/spdlog.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
+  zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
+  libbenchmark-dev=hdr:benchmark/benchmark.h
+)
+data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
+test=(
+  nodejs=cmd:node npm=cmd:npm python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
+  liblinear-tools=cmd:liblinear-train
+)
+bench=(python3-torch=py:torch)
+lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
+
+group=${1:-build}
+case ${group#--} in
+  build) wanted=("${build[@]}") ;;
+  demo) wanted=("${build[@]}" "${data[@]}") ;;
+  test) wanted=("${build[@]}" "${data[@]}" "${test[@]}") ;;
+  bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${bench[@]}") ;;
+  lint) wanted=("${build[@]}" "${lint[@]}") ;;
+  *) echo "usage: $0 build|demo|test|bench|lint" >&2; exit 2 ;;
+esac
+
+has_dpkg=false
+installed=""
+if command -v dpkg-query >/dev/null; then
+  has_dpkg=true
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]%%=*}" 2>/dev/null || true)
+fi
+
+is_there() {  # package kind what
+  case $2 in
+    cmd) command -v "$3" >/dev/null && return 0 ;;  # also when it did not come from a package, as node often
+  esac
+  if $has_dpkg; then
+    grep -qxF "installed $1" <<<"$installed"
+    return
+  fi
+  case $2 in
+    hdr) command -v g++ >/dev/null && g++ -std=c++20 -E -include "$3" -x c++ /dev/null >/dev/null 2>&1 ;;
+    py) /usr/bin/python3 -c "import $3" >/dev/null 2>&1 ;;  # the system's: one of pyenv would not see its modules
+    file) [ -e "$3" ] ;;
+    *) return 1 ;;
+  esac
+}
+
+missing=()
+for entry in "${wanted[@]}"; do
+  package=${entry%%=*} probe=${entry#*=}
+  is_there "$package" "${probe%%:*}" "${probe#*:}" || missing+=("$package")
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if ! command -v apt-get >/dev/null; then
+    echo "Missing (by their Debian names): ${missing[*]}" >&2
+    echo "There is no apt here: please install these with your system's own means." >&2
+    exit 1
+  fi
+  root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "Missing: ${missing[*]}" >&2
+      echo "As root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
+      exit 1
+    fi
+    root=(sudo)
+  fi
+  echo "installing: ${missing[*]}" >&2
+  "${root[@]}" apt-get update -q
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+fi
+
+# ONNX Runtime, the judge of our ONNX files. Its tests are skipped where it cannot be had, so this is no failure.
+onnxruntime=1.16.3
+case ${group#--} in
+  test | bench)
+    found=build/oracles/node_modules/onnxruntime-node/package.json
+    if ! grep -qs "\"version\": \"$onnxruntime\"" "$found"; then
+      echo "installing: onnxruntime-node $onnxruntime into build/oracles" >&2
+      mkdir -p build/oracles
+      npm install --ignore-scripts --no-save --no-audit --no-fund --loglevel=error --prefix build/oracles \
+        "onnxruntime-node@$onnxruntime" >&2 ||
+        echo "warning: onnxruntime-node cannot be installed; the tests against ONNX Runtime will be skipped" >&2
+    fi
+    ;;
+esac

@@ -1,0 +1,40 @@
+// Aligned text tables for a terminal.
+//
+//   Table table({"layer", "kind", "parameters"});
+//   table.add({"conv1", "Conv", "312"});
+//   table.add_rule();  table.add({"total", "", "43,210"});
+//   std::string text = table.str();
+//
+//   layer  kind  parameters
+//   -----  ----  ----------
+//   conv1  Conv         312
+//   -----  ----  ----------
+//   total            43,210
+//
+// A column whose cells are all numbers (or empty) is aligned to the right, its heading with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lwsvm {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headings);
+
+  void add(std::vector<std::string> cells);  // missing cells at the end are empty
+  void add_rule();
+  std::size_t rows() const { return rows_.size(); }
+
+  std::string str() const;  // each line ends with \n, none with spaces
+
+ private:
+  std::vector<std::string> headings_;
+  std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
+};
+
+// "12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x" and "-" are numbers; "12x12" and "fc1" are not.
+bool looks_numeric(const std::string& cell);
+
+}  // namespace lwsvm

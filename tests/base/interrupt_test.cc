@@ -1,0 +1,64 @@
+#include "base/interrupt.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace lwsvm {
+namespace {
+
+TEST(Interrupt, SignalSetsTheFlag) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const InterruptGuard guard;
+    EXPECT_FALSE(interrupted());
+    EXPECT_EQ(interrupt_exit_code(), 0);
+    std::raise(signal);
+    EXPECT_TRUE(interrupted());
+    EXPECT_EQ(interrupt_exit_code(), 128 + signal);
+  }
+}
+
+TEST(Interrupt, GuardPutsTheOldHandlersBack) {
+  static volatile std::sig_atomic_t heard = 0;
+  const auto before = std::signal(SIGINT, [](int) { heard = 1; });
+  {
+    const InterruptGuard guard;
+    std::raise(SIGINT);
+    EXPECT_EQ(heard, 0);
+  }
+  std::raise(SIGINT);
+  EXPECT_EQ(heard, 1);
+  std::signal(SIGINT, before);
+}
+
+TEST(Interrupt, IgnoredStaysIgnored) {
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  {
+    const InterruptGuard guard;
+    std::raise(SIGINT);
+    EXPECT_FALSE(interrupted());
+  }
+  std::signal(SIGINT, before);
+}
+
+TEST(Interrupt, RequestCountsAsTheFirst) {
+  const InterruptGuard guard;
+  request_interrupt();
+  EXPECT_TRUE(interrupted());
+  EXPECT_EQ(interrupt_exit_code(), 130);
+}
+
+TEST(InterruptDeathTest, SecondOneExitsAtOnce) {
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard;
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace lwsvm
