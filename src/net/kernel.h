@@ -64,7 +64,7 @@ class Kernel {
   virtual void gather_backward(const BackwardArgs& /*args*/, double* /*sums*/) const {}
   virtual void settle_backward(std::span<const double> /*sums*/, std::int64_t /*samples*/) {}
   virtual void update_statistics(float* /*statistics*/) const {}                   // running averages
-  virtual void statistics_gradient(float* /*parameter_gradient*/) const {}         // gradient known from the sums
+  virtual void gradient_from_sums(float* /*parameter_gradient*/) const {}  // gradient known from the sums
 };
 
 }  // namespace lwsvm

@@ -1,0 +1,303 @@
+#include "net/layers/pooling_layers.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "base/simd.h"
+
+namespace lwsvm {
+namespace {
+
+// Where the windows of one channels-last image lie.
+struct PoolGeometry {
+  std::int64_t samples, channels, in_height, in_width, out_height, out_width;
+  WindowSpec window;
+
+  std::int64_t outputs() const { return samples * out_height * out_width * channels; }
+  std::int64_t inputs() const { return samples * in_height * in_width * channels; }
+
+  // visit(output row offset, input row offset, tap) for every tap that lies in the image; a row is one pixel's channels.
+  template <typename Visit>
+  void for_each_window(const Visit& visit) const {
+    for (std::int64_t n = 0; n < samples; ++n)
+      for (std::int64_t oh = 0; oh < out_height; ++oh)
+        for (std::int64_t ow = 0; ow < out_width; ++ow)
+          visit(n, oh * window.stride_height - window.pad_top, ow * window.stride_width - window.pad_left,
+                ((n * out_height + oh) * out_width + ow) * channels);
+  }
+
+  template <typename Visit>
+  void for_each_tap(std::int64_t n, std::int64_t top, std::int64_t left, const Visit& visit) const {
+    for (std::int64_t kh = 0; kh < window.height; ++kh) {
+      const std::int64_t h = top + kh * window.dilation_height;
+      if (h < 0 || h >= in_height) continue;
+      for (std::int64_t kw = 0; kw < window.width; ++kw) {
+        const std::int64_t w = left + kw * window.dilation_width;
+        if (w < 0 || w >= in_width) continue;
+        visit(((n * in_height + h) * in_width + w) * channels, kh * window.width + kw);
+      }
+    }
+  }
+};
+
+PoolGeometry geometry_of(const CompileRequest& request, const WindowSpec& window) {
+  const Shape &in = request.inputs[0].shape, &out = request.output.shape;
+  return {request.samples, in[0], in[1], in[2], out[1], out[2], window};
+}
+
+constexpr std::uint8_t no_winner = 255;  // an absorbed ReLU is off in the whole window
+
+// The running maximum of one window's channels. With an absorbed ReLU it starts at 0 with no winner, which is
+// maxpool(relu(x)); without, at minus infinity.
+LWSVM_SIMD void max_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap, float* __restrict best,
+                        std::uint8_t* __restrict winner) {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const bool better = row[c] > best[c];
+    best[c] = better ? row[c] : best[c];
+    winner[c] = better ? tap : winner[c];
+  }
+}
+
+LWSVM_SIMD void select_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap,
+                           const std::uint8_t* __restrict winner, float* __restrict out) {
+  for (std::int64_t c = 0; c < channels; ++c) out[c] = winner[c] == tap ? row[c] : out[c];
+}
+
+LWSVM_SIMD void scatter_row(const float* __restrict gradient, std::int64_t channels, std::uint8_t tap,
+                            const std::uint8_t* __restrict winner, float* __restrict row) {
+  for (std::int64_t c = 0; c < channels; ++c) row[c] += winner[c] == tap ? gradient[c] : 0.0f;
+}
+
+LWSVM_SIMD void add_row(const float* __restrict row, std::int64_t channels, float scale, float* __restrict sum) {
+  for (std::int64_t c = 0; c < channels; ++c) sum[c] += scale * row[c];
+}
+
+class MaxPoolKernel final : public Kernel {
+ public:
+  MaxPoolKernel(const PoolGeometry& geometry, bool relu)
+      : g_(geometry), start_(relu ? 0.0f : -std::numeric_limits<float>::infinity()) {}
+
+  void forward(const ForwardArgs& args) const override {
+    const float* in = args.inputs[0];
+    if (args.use == PatternUse::replay) {
+      g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
+        std::fill_n(args.output + out, g_.channels, 0.0f);
+        g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
+          select_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out, args.output + out);
+        });
+      });
+      return;
+    }
+    // Without a pattern to record the winners go to scratch: one code path decides ties.
+    auto* unused = reinterpret_cast<std::uint8_t*>(args.scratch);
+    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
+      std::uint8_t* winner = args.use == PatternUse::record ? args.pattern + out : unused;
+      std::fill_n(args.output + out, g_.channels, start_);
+      std::fill_n(winner, g_.channels, no_winner);
+      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
+        max_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.output + out, winner);
+      });
+    });
+  }
+
+  void backward(const BackwardArgs& args) const override {
+    float* in_gradient = args.input_gradients[0];
+    if (!in_gradient) return;
+    std::fill_n(in_gradient, g_.inputs(), 0.0f);
+    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
+      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
+        scatter_row(args.output_gradient + out, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out,
+                    in_gradient + at);
+      });
+    });
+  }
+
+  std::size_t pattern_bytes() const override { return static_cast<std::size_t>(g_.outputs()); }
+  std::size_t scratch_floats() const override { return static_cast<std::size_t>(g_.channels); }
+
+ private:
+  PoolGeometry g_;
+  float start_;
+};
+
+class AveragePoolKernel final : public Kernel {
+ public:
+  AveragePoolKernel(const PoolGeometry& geometry, bool count_padding) : g_(geometry), count_padding_(count_padding) {}
+
+  void forward(const ForwardArgs& args) const override {
+    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
+      const float weight = share(top, left);
+      std::fill_n(args.output + out, g_.channels, 0.0f);
+      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t) {
+        add_row(args.inputs[0] + at, g_.channels, weight, args.output + out);
+      });
+    });
+  }
+
+  void backward(const BackwardArgs& args) const override {
+    float* in_gradient = args.input_gradients[0];
+    if (!in_gradient) return;
+    std::fill_n(in_gradient, g_.inputs(), 0.0f);
+    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
+      const float weight = share(top, left);
+      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t) {
+        add_row(args.output_gradient + out, g_.channels, weight, in_gradient + at);
+      });
+    });
+  }
+
+ private:
+  // 1 / (taps counted): those in the image, and with count_padding those in the padding, but never those beyond it.
+  float share(std::int64_t top, std::int64_t left) const {
+    const std::int64_t low_h = count_padding_ ? -g_.window.pad_top : 0;
+    const std::int64_t low_w = count_padding_ ? -g_.window.pad_left : 0;
+    const std::int64_t high_h = g_.in_height + (count_padding_ ? g_.window.pad_bottom : 0);
+    const std::int64_t high_w = g_.in_width + (count_padding_ ? g_.window.pad_right : 0);
+    std::int64_t rows = 0, columns = 0;
+    for (std::int64_t k = 0; k < g_.window.height; ++k) {
+      const std::int64_t h = top + k * g_.window.dilation_height;
+      rows += h >= low_h && h < high_h;
+    }
+    for (std::int64_t k = 0; k < g_.window.width; ++k) {
+      const std::int64_t w = left + k * g_.window.dilation_width;
+      columns += w >= low_w && w < high_w;
+    }
+    return 1.0f / static_cast<float>(std::max<std::int64_t>(1, rows * columns));
+  }
+
+  PoolGeometry g_;
+  bool count_padding_;
+};
+
+class GlobalAverageKernel final : public Kernel {
+ public:
+  GlobalAverageKernel(std::int64_t samples, std::int64_t pixels, std::int64_t channels)
+      : samples_(samples), pixels_(pixels), channels_(channels), weight_(1.0f / static_cast<float>(pixels)) {}
+
+  void forward(const ForwardArgs& args) const override {
+    for (std::int64_t n = 0; n < samples_; ++n) {
+      float* out = args.output + n * channels_;
+      std::fill_n(out, channels_, 0.0f);
+      for (std::int64_t p = 0; p < pixels_; ++p)
+        add_row(args.inputs[0] + (n * pixels_ + p) * channels_, channels_, weight_, out);
+    }
+  }
+
+  void backward(const BackwardArgs& args) const override {
+    if (!args.input_gradients[0]) return;
+    for (std::int64_t n = 0; n < samples_; ++n)
+      for (std::int64_t p = 0; p < pixels_; ++p) {
+        float* row = args.input_gradients[0] + (n * pixels_ + p) * channels_;
+        std::fill_n(row, channels_, 0.0f);
+        add_row(args.output_gradient + n * channels_, channels_, weight_, row);
+      }
+  }
+
+ private:
+  std::int64_t samples_, pixels_, channels_;
+  float weight_;
+};
+
+// The pattern holds the winner's pixel as four bytes for each channel.
+class GlobalMaximumKernel final : public Kernel {
+ public:
+  GlobalMaximumKernel(std::int64_t samples, std::int64_t pixels, std::int64_t channels)
+      : samples_(samples), pixels_(pixels), channels_(channels) {}
+
+  void forward(const ForwardArgs& args) const override {
+    auto* winners = reinterpret_cast<std::uint32_t*>(args.pattern);
+    for (std::int64_t n = 0; n < samples_; ++n)
+      for (std::int64_t c = 0; c < channels_; ++c) {
+        const float* column = args.inputs[0] + n * pixels_ * channels_ + c;
+        std::int64_t best = 0;
+        if (args.use == PatternUse::replay) {
+          best = winners[n * channels_ + c];
+        } else {
+          for (std::int64_t p = 1; p < pixels_; ++p)
+            if (column[p * channels_] > column[best * channels_]) best = p;
+        }
+        if (args.use == PatternUse::record) winners[n * channels_ + c] = static_cast<std::uint32_t>(best);
+        args.output[n * channels_ + c] = column[best * channels_];
+      }
+  }
+
+  void backward(const BackwardArgs& args) const override {
+    if (!args.input_gradients[0]) return;
+    const auto* winners = reinterpret_cast<const std::uint32_t*>(args.pattern);
+    std::fill_n(args.input_gradients[0], samples_ * pixels_ * channels_, 0.0f);
+    for (std::int64_t n = 0; n < samples_; ++n)
+      for (std::int64_t c = 0; c < channels_; ++c)
+        args.input_gradients[0][(n * pixels_ + winners[n * channels_ + c]) * channels_ + c] =
+            args.output_gradient[n * channels_ + c];
+  }
+
+  std::size_t pattern_bytes() const override { return static_cast<std::size_t>(samples_ * channels_ * 4); }
+
+ private:
+  std::int64_t samples_, pixels_, channels_;
+};
+
+Shape infer_pool(std::string_view kind, const WindowSpec& window, std::span<const Shape> inputs) {
+  const Shape& image = only_image(kind, inputs);
+  return {image[0], window.out_height(image[1]), window.out_width(image[2])};
+}
+
+void check_padding(std::string_view kind, const WindowSpec& w) {
+  const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1, reach_w = w.dilation_width * (w.width - 1) + 1;
+  if (w.pad_top >= reach_h || w.pad_bottom >= reach_h || w.pad_left >= reach_w || w.pad_right >= reach_w)
+    fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window", kind);
+}
+
+}  // namespace
+
+MaxPoolLayer::MaxPoolLayer(const WindowSpec& window) : window_(window) {
+  if (window.height * window.width >= no_winner)
+    fail("net", "MaxPool windows have at most 254 taps, not {}x{}; over a whole image use GlobalMaxPool",
+         window.height, window.width);
+  check_padding(kind(), window);
+}
+
+Shape MaxPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+
+std::int64_t MaxPoolLayer::flops(std::span<const Shape>, const Shape& output) const {
+  return element_count(output) * window_.height * window_.width;
+}
+
+std::unique_ptr<Kernel> MaxPoolLayer::compile(const CompileRequest& request) const {
+  return std::make_unique<MaxPoolKernel>(geometry_of(request, window_), request.absorbs_relu);
+}
+
+AveragePoolLayer::AveragePoolLayer(const WindowSpec& window, bool count_padding)
+    : window_(window), count_padding_(count_padding) {
+  check_padding(kind(), window);
+}
+
+Shape AveragePoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+
+std::int64_t AveragePoolLayer::flops(std::span<const Shape>, const Shape& output) const {
+  return element_count(output) * window_.height * window_.width;
+}
+
+std::unique_ptr<Kernel> AveragePoolLayer::compile(const CompileRequest& request) const {
+  return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), count_padding_);
+}
+
+std::string_view GlobalPoolLayer::kind() const {
+  return reduction_ == Reduction::average ? "GlobalAveragePool" : "GlobalMaxPool";
+}
+
+Linearity GlobalPoolLayer::linearity() const {
+  return reduction_ == Reduction::average ? Linearity::linear : Linearity::piecewise_linear;
+}
+
+Shape GlobalPoolLayer::infer(std::span<const Shape> inputs) const { return {only_image(kind(), inputs)[0], 1, 1}; }
+
+std::unique_ptr<Kernel> GlobalPoolLayer::compile(const CompileRequest& request) const {
+  const Shape& in = request.inputs[0].shape;
+  if (reduction_ == Reduction::average)
+    return std::make_unique<GlobalAverageKernel>(request.samples, in[1] * in[2], in[0]);
+  return std::make_unique<GlobalMaximumKernel>(request.samples, in[1] * in[2], in[0]);
+}
+
+}  // namespace lwsvm

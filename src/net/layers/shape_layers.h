@@ -1,0 +1,93 @@
+// Layers that only move numbers: flatten, reshape, transpose, pad, slice; and dropout, which outside training is one.
+//
+// Axes do not count the batch: of an image, axis 0 is the channel.
+#pragma once
+
+#include "net/layer.h"
+
+namespace lwsvm {
+
+class MovingLayer : public Layer {
+ public:
+  Linearity linearity() const override { return Linearity::linear; }
+  std::int64_t flops(std::span<const Shape>, const Shape&) const override { return 0; }
+  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+};
+
+class ReshapeLayer final : public MovingLayer {
+ public:
+  explicit ReshapeLayer(Shape target) : target_(std::move(target)) {}  // one entry may be -1
+  const Shape& target() const { return target_; }
+  std::string_view kind() const override { return "Reshape"; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  Shape target_;
+};
+
+class FlattenLayer final : public MovingLayer {
+ public:
+  std::string_view kind() const override { return "Flatten"; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+};
+
+class TransposeLayer final : public MovingLayer {
+ public:
+  explicit TransposeLayer(std::vector<std::int64_t> order) : order_(std::move(order)) {}
+  const std::vector<std::int64_t>& order() const { return order_; }
+  std::string_view kind() const override { return "Transpose"; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  std::vector<std::int64_t> order_;
+};
+
+class PadLayer final : public MovingLayer {
+ public:
+  PadLayer(Shape before, Shape after, float value) : before_(std::move(before)), after_(std::move(after)), value_(value) {}
+  const Shape& before() const { return before_; }
+  const Shape& after() const { return after_; }
+  float value() const { return value_; }
+  std::string_view kind() const override { return "Pad"; }
+  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  Shape before_, after_;
+  float value_;
+};
+
+class SliceLayer final : public MovingLayer {  // elements start, start + step, ... of every axis, `count` of them
+ public:
+  SliceLayer(Shape start, Shape step, Shape count)
+      : start_(std::move(start)), step_(std::move(step)), count_(std::move(count)) {}
+  const Shape& start() const { return start_; }
+  const Shape& step() const { return step_; }
+  const Shape& count() const { return count_; }
+  std::string_view kind() const override { return "Slice"; }
+  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  Shape start_, step_, count_;
+};
+
+class DropoutLayer final : public Layer {  // in training: 0 with probability `rate`, else x / (1 - rate)
+ public:
+  explicit DropoutLayer(float rate);
+  float rate() const { return rate_; }
+  std::string_view kind() const override { return "Dropout"; }
+  Linearity linearity() const override { return Linearity::linear; }
+  Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  float rate_;
+};
+
+}  // namespace lwsvm
