@@ -1,5 +1,7 @@
 #include "net/layers/convolution_layer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "engine/convolution.h"
 
