@@ -35,7 +35,8 @@ void append_records(const fs::path& path, CifarKind kind, std::vector<std::uint8
   const std::uint64_t bytes = regular_file_size(kPlace, path);
   if (bytes == 0) fail(kPlace, "{}: the file is empty; get it again", path.string());
   if (bytes % record != 0) {
-    fail(kPlace, "{}: {} bytes are not a whole number of records of {} bytes; the file is damaged, get it again",
+    fail(kPlace,
+         "{}: {} bytes are not a whole number of records of {} bytes; the file is damaged, get it again",
          path.string(), bytes, record);
   }
   InputFile file(kPlace, path);
@@ -65,12 +66,15 @@ Samples read_files(const std::vector<fs::path>& files, CifarKind kind) {
 
 }  // namespace
 
-bool is_cifar_folder(const fs::path& folder, CifarKind kind) { return !train_files(folder, kind).empty(); }
+bool is_cifar_folder(const fs::path& folder, CifarKind kind) {
+  return !train_files(folder, kind).empty();
+}
 
 DataSet load_cifar_folder(const fs::path& folder, CifarKind kind) {
   const auto files = train_files(folder, kind);
   if (files.empty()) {
-    fail(kPlace, "{}: no {} here", folder.string(), kind == CifarKind::cifar100 ? "train.bin" : "data_batch_1.bin");
+    fail(kPlace, "{}: no {} here", folder.string(),
+         kind == CifarKind::cifar100 ? "train.bin" : "data_batch_1.bin");
   }
   Samples train = read_files(files, kind), test;
   const fs::path test_file = folder / (kind == CifarKind::cifar100 ? "test.bin" : "test_batch.bin");

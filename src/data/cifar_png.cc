@@ -45,7 +45,8 @@ std::vector<std::uint8_t> read_rgb(const std::filesystem::path& path, std::size_
 
 }  // namespace
 
-std::vector<std::uint8_t> read_json_labels(const std::filesystem::path& path, std::size_t count, int classes) {
+std::vector<std::uint8_t> read_json_labels(const std::filesystem::path& path, std::size_t count,
+                                           int classes) {
   if (regular_file_size(kPlace, path) > 16 * count + 1024) {
     fail(kPlace, "{}: too large for {} labels", path.string(), count);
   }

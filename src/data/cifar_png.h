@@ -14,7 +14,8 @@
 namespace lwsvm {
 
 // Labels 0..classes-1; throws Error unless there are exactly `count`.
-std::vector<std::uint8_t> read_json_labels(const std::filesystem::path& path, std::size_t count, int classes = 10);
+std::vector<std::uint8_t> read_json_labels(const std::filesystem::path& path, std::size_t count,
+                                           int classes = 10);
 
 // As many images as labels; throws Error if the picture has another size or another pixel format.
 void convert_cifar_png(const std::filesystem::path& png, std::span<const std::uint8_t> labels,

@@ -16,14 +16,14 @@ std::size_t checked_sample_size(const ImageShape& shape, std::size_t values, std
   return size;
 }
 
-std::int32_t check_labels(const char* place, const std::string& source, const char* part, const Samples& samples,
-                          std::int32_t classes) {
+std::int32_t check_labels(const char* place, const std::string& source, const char* part,
+                          const Samples& samples, std::int32_t classes) {
   std::int32_t largest = -1;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::int32_t label = samples.labels()[i];
     if (label < 0 || label >= classes) {
-      fail(place, "{}: label {} of {} sample {} is out of range; labels must be 0..{}", source, label, part, i,
-           classes - 1);
+      fail(place, "{}: label {} of {} sample {} is out of range; labels must be 0..{}", source, label, part,
+           i, classes - 1);
     }
     largest = std::max(largest, label);
   }
@@ -56,13 +56,13 @@ void Samples::read(std::size_t index, float* out) const {
   }
 }
 
-DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape, Samples train,
-                      Samples test, int classes) {
+DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
+                      Samples train, Samples test, int classes) {
   const std::string where = source.string();
   if (train.empty()) fail(place, "{}: the training set is empty; nothing can be learnt from it", where);
   const std::int32_t bound = classes > 0 ? classes : kMostClasses;
-  const std::int32_t largest =
-      std::max(check_labels(place, where, "training", train, bound), check_labels(place, where, "test", test, bound));
+  const std::int32_t largest = std::max(check_labels(place, where, "training", train, bound),
+                                        check_labels(place, where, "test", test, bound));
   DataSet data;
   // "folder/" has an empty last part; the folder's name comes before it.
   const std::filesystem::path last = (source.has_filename() ? source : source.parent_path()).filename();

@@ -3,8 +3,9 @@
 //   DataSet data = load_data("fashion-mnist");            // or mnist, cifar10, cifar100, synthetic[:options]
 //   DataSet mine = load_data("some/folder/or/file.npz");  // IDX folder, CIFAR binary folder, npz file
 //
-// Pixels are kept in the type of the file (bytes or floats) and turned into floats when they are read; normalisation
-// (normalization.h) and the split into training and validation part (split.h) are the caller's next steps.
+// Pixels are kept in the type of the file (bytes or floats) and turned into floats when they are read;
+// normalisation (normalization.h) and the split into training and validation part (split.h) are the caller's
+// next steps.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class Samples {
   std::size_t sample_size() const { return sample_size_; }  // numbers in one sample
   bool holds_bytes() const { return floats_.empty(); }      // values are whole numbers 0..255
 
-  // One sample as CHW floats, with the values as stored: 0..255 for bytes. Does not allocate; safe from many threads.
+  // One sample as CHW floats, with the values as stored: 0..255 for bytes. Does not allocate; safe from many
+  // threads.
   void read(std::size_t index, float* out) const;
 
  private:
@@ -54,13 +56,14 @@ struct DataSet {
   std::vector<std::string> class_names;  // may be empty
 };
 
-// A known name, `synthetic[:options]`, or a path whose kind is recognised. A known name is looked for in data_dir, the
-// cache folder and, for fashion-mnist, in its Debian package. Throws Error.
+// A known name, `synthetic[:options]`, or a path whose kind is recognised. A known name is looked for in
+// data_dir, the cache folder and, for fashion-mnist, in its Debian package. Throws Error.
 DataSet load_data(const std::string& name_or_path, const std::filesystem::path& data_dir = {});
 
-// For the readers of the single formats: puts the parts together and checks what every data set must satisfy: a
-// training set that is not empty, labels in 0..classes-1, two classes or more. classes 0: the largest label plus one.
-DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape, Samples train,
-                      Samples test, int classes = 0);
+// For the readers of the single formats: puts the parts together and checks what every data set must satisfy:
+// a training set that is not empty, labels in 0..classes-1, two classes or more. classes 0: the largest label
+// plus one.
+DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
+                      Samples train, Samples test, int classes = 0);
 
 }  // namespace lwsvm

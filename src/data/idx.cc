@@ -23,7 +23,8 @@ bool is_idx_name(const std::string& name, Part part, std::string_view kind) {
   return has("idx") && has(kind) && (part == Part::test ? test : has("train") && !test);
 }
 
-// The file of this part and kind, "" if there is none. Raw wins over .gz of the same file: it is quicker to read.
+// The file of this part and kind, "" if there is none. Raw wins over .gz of the same file: it is quicker to
+// read.
 fs::path find_idx(const fs::path& folder, Part part, std::string_view kind) {
   fs::path found;
   std::vector<fs::path> entries;
@@ -49,8 +50,8 @@ Samples read_part(const fs::path& images_path, const fs::path& labels_path, Imag
     fail(kPlace, "{}: {} axes; labels have one", labels_path.string(), labels.dims.size());
   }
   if (labels.dims[0] != images.dims[0]) {
-    fail(kPlace, "{}: {} labels, but {} has {} images; the files do not belong together", labels_path.string(),
-         labels.dims[0], images_path.string(), images.dims[0]);
+    fail(kPlace, "{}: {} labels, but {} has {} images; the files do not belong together",
+         labels_path.string(), labels.dims[0], images_path.string(), images.dims[0]);
   }
   if (layout.channels_last) channels_first(layout.shape, images.values);
   shape = layout.shape;
@@ -101,12 +102,14 @@ DataSet load_idx_folder(const fs::path& folder) {
   const fs::path test_images = find_idx(folder, Part::test, "images");
   const fs::path test_labels = find_idx(folder, Part::test, "labels");
   if (train_images.empty() || train_labels.empty()) {
-    fail(kPlace, "{}: no training {}; expected a file such as train-{}-ubyte or the same with .gz", folder.string(),
-         train_images.empty() ? "images" : "labels", train_images.empty() ? "images-idx3" : "labels-idx1");
+    fail(kPlace, "{}: no training {}; expected a file such as train-{}-ubyte or the same with .gz",
+         folder.string(), train_images.empty() ? "images" : "labels",
+         train_images.empty() ? "images-idx3" : "labels-idx1");
   }
   if (test_images.empty() != test_labels.empty()) {
-    fail(kPlace, "{}: has test {} without test {}; add the missing file, or remove the other", folder.string(),
-         test_images.empty() ? "labels" : "images", test_images.empty() ? "images" : "labels");
+    fail(kPlace, "{}: has test {} without test {}; add the missing file, or remove the other",
+         folder.string(), test_images.empty() ? "labels" : "images",
+         test_images.empty() ? "images" : "labels");
   }
   ImageShape shape, test_shape;
   Samples train = read_part(train_images, train_labels, shape), test;

@@ -1,10 +1,11 @@
 // IDX files, the format of MNIST and its relatives, raw or gzipped.
 //
-//   2 bytes 0 | 1 byte type (8: unsigned byte) | 1 byte rank | rank x 4 bytes big-endian dims | values, C order
+//   2 bytes 0 | 1 byte type (8: unsigned byte) | 1 byte rank | rank x 4 bytes big-endian dims | values, C
+//   order
 //
-// A folder holds one file of training images and one of labels (train-images-idx3-ubyte, train-labels-idx1-ubyte) and
-// usually the same for testing (t10k-... or test-...); each may end in .gz, and prefixes such as emnist-letters- do not
-// disturb.
+// A folder holds one file of training images and one of labels (train-images-idx3-ubyte,
+// train-labels-idx1-ubyte) and usually the same for testing (t10k-... or test-...); each may end in .gz, and
+// prefixes such as emnist-letters- do not disturb.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,8 @@ namespace lwsvm {
 std::uint64_t regular_file_size(const char* place, const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) fail(place, "{}: there is no such file; check the path", path.string());
+  if (!std::filesystem::exists(status))
+    fail(place, "{}: there is no such file; check the path", path.string());
   if (!std::filesystem::is_regular_file(status)) fail(place, "{}: this is not a regular file", path.string());
   const std::uint64_t size = std::filesystem::file_size(path, error);
   if (error) fail(place, "{}: cannot read: {}", path.string(), error.message());
@@ -29,7 +30,9 @@ InputFile::InputFile(const char* place, const std::filesystem::path& path)
   file_ = file;
 }
 
-InputFile::~InputFile() { gzclose_r(static_cast<gzFile>(file_)); }
+InputFile::~InputFile() {
+  gzclose_r(static_cast<gzFile>(file_));
+}
 
 std::uint64_t InputFile::most_bytes() const {
   return compressed_ ? file_size_ * kDeflateRatio : file_size_;
@@ -48,7 +51,8 @@ std::size_t InputFile::read(void* out, std::size_t bytes) {
   int code = Z_OK;
   const char* message = gzerror(static_cast<gzFile>(file_), &code);
   if (code == Z_BUF_ERROR) {
-    fail(place_, "{}: the compressed file is cut short after {} unpacked bytes; get it again", path_, position_);
+    fail(place_, "{}: the compressed file is cut short after {} unpacked bytes; get it again", path_,
+         position_);
   }
   if (code != Z_OK && code != Z_STREAM_END) {
     fail(place_, "{}: cannot be unpacked ({}); get it again", path_, message);
@@ -101,7 +105,8 @@ void InputFile::expect_end() {
   std::uint8_t extra = 0;
   const std::uint64_t expected = position_;
   if (read(&extra, 1) != 0) {
-    fail(place_, "{}: the file goes on after the {} bytes that its header announces; get it again", path_, expected);
+    fail(place_, "{}: the file goes on after the {} bytes that its header announces; get it again", path_,
+         expected);
   }
 }
 

@@ -1,7 +1,8 @@
 // A file read from front to back, unpacked on the way when its content (not its name) says gzip.
 //
-// Files are not trusted: nothing is allocated because a header claims it. A raw file holds what its size says, and
-// deflate expands at most 1032 times, so most_bytes() bounds every honest claim before memory is touched.
+// Files are not trusted: nothing is allocated because a header claims it. A raw file holds what its size
+// says, and deflate expands at most 1032 times, so most_bytes() bounds every honest claim before memory is
+// touched.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ inline constexpr std::uint64_t kDeflateRatio = 1032;  // of zlib: 258 bytes from
 
 class InputFile {
  public:
-  InputFile(const char* place, const std::filesystem::path& path);  // throws Error unless it is a readable file
+  InputFile(const char* place,
+            const std::filesystem::path& path);  // throws Error unless it is a readable file
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;

@@ -2,7 +2,8 @@
 //
 //   N x F          features:  F x 1 x 1 (each feature is a channel)
 //   N x H x W      grey images
-//   N x C x H x W  or  N x H x W x C: the axis with 1, 3 or 4 entries holds the channels; if both or neither has, the
+//   N x C x H x W  or  N x H x W x C: the axis with 1, 3 or 4 entries holds the channels; if both or neither
+//   has, the
 //                  two equal axes are height and width; if that does not tell either, NCHW
 #pragma once
 

@@ -40,7 +40,8 @@ DataSet load_folder(const fs::path& folder) {
 DataSet load_path(const fs::path& path) {
   if (fs::is_directory(path)) return load_folder(path);
   if (path.extension() == ".npz" || is_npz(path)) return load_npz(path);
-  fail("data", "{}: not recognised; expected an .npz file, or a folder of IDX or CIFAR binary files", path.string());
+  fail("data", "{}: not recognised; expected an .npz file, or a folder of IDX or CIFAR binary files",
+       path.string());
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ namespace {
 
 constexpr const char* kPlace = "delta";
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
 
 std::string_view skip_spaces(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -29,9 +31,11 @@ std::vector<float> parse_line(const std::string& path, std::size_t line, std::st
     const std::string_view word = text.substr(0, text.find_first_of(",; \t\r"));
     float value = 0;
     const auto result = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty()) fail(kPlace, "{} line {}: a number is missing after number {}", path, line, numbers.size());
+    if (word.empty())
+      fail(kPlace, "{} line {}: a number is missing after number {}", path, line, numbers.size());
     if (result.ec != std::errc() || result.ptr != word.data() + word.size()) {
-      fail(kPlace, "{} line {}: '{}' is not a number; the file holds numbers only, without a header line or names",
+      fail(kPlace,
+           "{} line {}: '{}' is not a number; the file holds numbers only, without a header line or names",
            path, line, word.substr(0, 40));
     }
     numbers.push_back(value);
@@ -41,8 +45,8 @@ std::vector<float> parse_line(const std::string& path, std::size_t line, std::st
   }
 }
 
-void check_row(const std::string& path, std::size_t line, const std::vector<float>& row, std::size_t predicted,
-               std::size_t classes) {
+void check_row(const std::string& path, std::size_t line, const std::vector<float>& row,
+               std::size_t predicted, std::size_t classes) {
   if (row.size() != classes) {
     fail(kPlace, "{} line {}: {} numbers, expected {} (one a class)", path, line, row.size(), classes);
   }

@@ -1,7 +1,7 @@
 // The margin matrix Delta of --delta FILE.csv.
 //
-// One line a row, C lines of C numbers; row = predicted class, column = true class. Commas, semicolons or spaces
-// between the numbers; no header line. Numbers are finite and not negative, the diagonal is zero.
+// One line a row, C lines of C numbers; row = predicted class, column = true class. Commas, semicolons or
+// spaces between the numbers; no header line. Numbers are finite and not negative, the diagonal is zero.
 #pragma once
 
 #include <filesystem>

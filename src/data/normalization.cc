@@ -18,10 +18,11 @@ std::size_t value_index(std::size_t values, std::size_t channels, std::size_t pl
   return values == channels ? i / plane : i;
 }
 
-// Mean and variance in two passes. The first sample is subtracted before summing, so that values which all agree give
-// a variance of exactly 0 and a large common offset costs no digits.
+// Mean and variance in two passes. The first sample is subtracted before summing, so that values which all
+// agree give a variance of exactly 0 and a large common offset costs no digits.
 Normalization statistics(const DataSet& data, std::span<const std::int32_t> part, std::size_t groups) {
-  if (part.empty()) fail(kPlace, "{}: no training samples to take mean and standard deviation from", data.name);
+  if (part.empty())
+    fail(kPlace, "{}: no training samples to take mean and standard deviation from", data.name);
   const auto size = static_cast<std::size_t>(data.shape.size());
   const std::size_t plane = size / groups;
   std::vector<float> pixels(size);
@@ -56,10 +57,11 @@ Normalization statistics(const DataSet& data, std::span<const std::int32_t> part
 }
 
 void check_size(const char* what, std::size_t values, const ImageShape& shape) {
-  const auto channels = static_cast<std::size_t>(shape.channels), size = static_cast<std::size_t>(shape.size());
+  const auto channels = static_cast<std::size_t>(shape.channels),
+             size = static_cast<std::size_t>(shape.size());
   if (values == 1 || values == channels || values == size) return;
-  fail(kPlace, "{} has {} values, but the images are {}; give 1, {} (per channel) or {} (per pixel)", what, values,
-       to_string(shape), channels, size);
+  fail(kPlace, "{} has {} values, but the images are {}; give 1, {} (per channel) or {} (per pixel)", what,
+       values, to_string(shape), channels, size);
 }
 
 }  // namespace
@@ -76,7 +78,8 @@ void Normalization::validate(const ImageShape& shape) const {
 }
 
 void Normalization::apply(const ImageShape& shape, float* sample) const {
-  const auto size = static_cast<std::size_t>(shape.size()), channels = static_cast<std::size_t>(shape.channels);
+  const auto size = static_cast<std::size_t>(shape.size()),
+             channels = static_cast<std::size_t>(shape.channels);
   const std::size_t plane = size / channels;
   if (mean.size() == 1 && std.size() == 1) {
     for (std::size_t i = 0; i < size; ++i) sample[i] = (sample[i] - mean[0]) / std[0];
@@ -92,10 +95,12 @@ void Normalization::apply(const ImageShape& shape, float* sample) const {
 
 void NormalizationOptions::validate() const {
   if (per_pixel && (scale || !mean.empty() || !std.empty())) {
-    fail(kPlace, "--per-pixel takes mean and standard deviation from the data; drop --scale, --mean and --std");
+    fail(kPlace,
+         "--per-pixel takes mean and standard deviation from the data; drop --scale, --mean and --std");
   }
   if (scale && !(std::isfinite(*scale) && *scale > 0)) {
-    fail(kPlace, "--scale {}: pixels are divided by it, so it must be positive (255 brings bytes to 0..1)", *scale);
+    fail(kPlace, "--scale {}: pixels are divided by it, so it must be positive (255 brings bytes to 0..1)",
+         *scale);
   }
 }
 

@@ -56,7 +56,8 @@ std::string parse_type(const std::string& source, std::string_view text) {
     fail(kPlace, "{}: structured or unknown type; save plain numbers, such as x.astype('float32')", source);
   }
   const std::string_view type = text.substr(1, end - 1);
-  if (type[0] == '>') fail(kPlace, "{}: big-endian numbers; save x.astype(x.dtype.newbyteorder('<'))", source);
+  if (type[0] == '>')
+    fail(kPlace, "{}: big-endian numbers; save x.astype(x.dtype.newbyteorder('<'))", source);
   static constexpr std::array<std::string_view, 11> kKnown = {"u1", "i1", "b1", "u2", "i2", "u4",
                                                               "i4", "u8", "i8", "f4", "f8"};
   const std::string_view plain = type.substr(1);
@@ -68,7 +69,8 @@ std::string parse_type(const std::string& source, std::string_view text) {
 
 std::vector<std::uint64_t> parse_shape(const std::string& source, std::string_view text) {
   const std::size_t close = text.find(')');
-  if (!text.starts_with('(') || close == std::string_view::npos) fail(kPlace, "{}: its shape is damaged", source);
+  if (!text.starts_with('(') || close == std::string_view::npos)
+    fail(kPlace, "{}: its shape is damaged", source);
   std::string_view rest = text.substr(1, close - 1);
   std::vector<std::uint64_t> dims;
   while (true) {
@@ -86,7 +88,8 @@ std::vector<std::uint64_t> parse_shape(const std::string& source, std::string_vi
 void read_header(Array& array) {
   std::array<std::uint8_t, 12> start{};
   array.reader.read(start.data(), 10);
-  if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0) fail(kPlace, "{}: not an array saved by numpy", array.source);
+  if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
+    fail(kPlace, "{}: not an array saved by numpy", array.source);
   std::uint64_t length = start[8] | start[9] << 8;
   if (start[6] >= 2) {  // versions 2 and 3 have a length of four bytes
     array.reader.read(start.data() + 10, 2);
@@ -103,19 +106,22 @@ void read_header(Array& array) {
   }
   header.dims = parse_shape(array.source, after_key(array.source, dict, "shape"));
   const std::uint64_t item = static_cast<std::uint64_t>(header.type[1] - '0');
+  const bool empty = std::find(header.dims.begin(), header.dims.end(), 0u) != header.dims.end();
   for (const std::uint64_t dim : header.dims) {
-    if (dim != 0 && header.count > array.reader.left() / dim) {
+    if (!empty && header.count > array.reader.left() / dim) {
       fail(kPlace, "{}: its shape claims more values than the file holds; save it again", array.source);
     }
     header.count *= dim;
   }
+  if (empty) header.count = 0;  // and not what the product overflowed to
   if (header.count > array.reader.left() / item || header.count * item != array.reader.left()) {
     fail(kPlace, "{}: {} bytes of values do not agree with its shape; save it again", array.source,
          array.reader.left());
   }
 }
 
-// All values of an array of type From, each through `convert`. In steps, so that memory grows with what really arrives.
+// All values of an array of type From, each through `convert`. In steps, so that memory grows with what
+// really arrives.
 template <typename To, typename From, typename Convert>
 std::vector<To> read_as(Array& array, Convert&& convert) {
   constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
@@ -169,11 +175,13 @@ std::vector<std::int32_t> read_labels(Array& array) {
     fail(kPlace, "{}: labels are class numbers, not floats; save y.astype('int64')", array.source);
   }
   if (dims.empty() || dims.size() > 2 || (dims.size() == 2 && dims[1] != 1)) {
-    fail(kPlace, "{}: expected one class number a sample; save y.argmax(axis=1) for one-hot labels", array.source);
+    fail(kPlace, "{}: expected one class number a sample; save y.argmax(axis=1) for one-hot labels",
+         array.source);
   }
   return read_integers<std::int32_t>(array, [&](auto value, std::size_t index) {
     if (!std::in_range<std::int32_t>(value) || value < 0) {
-      fail(kPlace, "{}: label {} of sample {} is out of range; labels are 0, 1, 2, ...", array.source, +value, index);
+      fail(kPlace, "{}: label {} of sample {} is out of range; labels are 0, 1, 2, ...", array.source, +value,
+           index);
     }
     return static_cast<std::int32_t>(value);
   });
@@ -190,8 +198,8 @@ std::unique_ptr<Array> open_array(const ZipArchive& archive, const std::string& 
 
 Samples read_samples(Array& x, Array& y, const Layout& layout) {
   if (y.header.dims.empty() || y.header.dims[0] != x.header.dims[0]) {
-    fail(kPlace, "{}: {} labels for {} samples; the two arrays do not belong together", y.source, y.header.count,
-         x.header.dims[0]);
+    fail(kPlace, "{}: {} labels for {} samples; the two arrays do not belong together", y.source,
+         y.header.count, x.header.dims[0]);
   }
   std::vector<std::int32_t> labels = read_labels(y);
   const auto finish = [&](auto pixels) {
@@ -199,7 +207,8 @@ Samples read_samples(Array& x, Array& y, const Layout& layout) {
     return Samples(layout.shape, std::move(pixels), std::move(labels));
   };
   if (x.header.type != "u1") return finish(read_floats(x));
-  return finish(read_as<std::uint8_t, std::uint8_t>(x, [](std::uint8_t value, std::size_t) { return value; }));
+  return finish(
+      read_as<std::uint8_t, std::uint8_t>(x, [](std::uint8_t value, std::size_t) { return value; }));
 }
 
 }  // namespace
@@ -216,8 +225,8 @@ DataSet load_npz(const std::filesystem::path& path) {
   const auto x_train = open_array(archive, "x_train"), y_train = open_array(archive, "y_train");
   const auto x_test = open_array(archive, "x_test"), y_test = open_array(archive, "y_test");
   if (!x_train || !y_train) {
-    fail(kPlace, "{}: there is no {}; expected x_train, y_train and, if you like, x_test, y_test", archive.path(),
-         x_train ? "y_train" : "x_train");
+    fail(kPlace, "{}: there is no {}; expected x_train, y_train and, if you like, x_test, y_test",
+         archive.path(), x_train ? "y_train" : "x_train");
   }
   if ((x_test == nullptr) != (y_test == nullptr)) {
     fail(kPlace, "{}: x_test and y_test belong together; add {} or remove the other", archive.path(),
@@ -230,7 +239,8 @@ DataSet load_npz(const std::filesystem::path& path) {
     auto dims = x_test->header.dims;
     dims[0] = x_train->header.dims[0];
     if (dims != x_train->header.dims) {
-      fail(kPlace, "{}: its samples have another shape than those of x_train; they must agree", x_test->source);
+      fail(kPlace, "{}: its samples have another shape than those of x_train; they must agree",
+           x_test->source);
     }
     test = read_samples(*x_test, *y_test, layout);
   }

@@ -6,8 +6,8 @@
 //   x_test, y_test   the same, both or neither
 //
 // Each member NAME.npy of the zip archive is: "\x93NUMPY", version, header length, a Python dict such as
-// {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }, and the values. Fortran order, big-endian
-// numbers and Python objects are refused with a word on how to save the array instead.
+// {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }, and the values. Fortran order,
+// big-endian numbers and Python objects are refused with a word on how to save the array instead.
 #pragma once
 
 #include <filesystem>

@@ -64,7 +64,8 @@ ProcessResult run_process(const std::vector<std::string>& command, const std::fi
                           const std::function<void()>& waiting) {
   LWSVM_CHECK(!command.empty());
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("data", "cannot start {}: {}", command[0], std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    fail("data", "cannot start {}: {}", command[0], std::strerror(errno));
   const Descriptor output{ends[0]};
   ::fcntl(output.id, F_SETFL, O_NONBLOCK);
 

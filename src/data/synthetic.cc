@@ -14,10 +14,11 @@ namespace {
 
 constexpr const char* kPlace = "synthetic";
 constexpr std::string_view kName = "synthetic";
-constexpr std::uint64_t kPatternStream = 0x7061747465726e, kTrainStream = 0x747261696e, kTestStream = 0x74657374;
+constexpr std::uint64_t kPatternStream = 0x7061747465726e, kTrainStream = 0x747261696e,
+                        kTestStream = 0x74657374;
 
-// One pattern: for each channel, waves cos(2 pi (fy y/H + fx x/W) + phase). Whole frequencies make it periodic, so that
-// a shift moves the pattern around the edge instead of bringing in something new.
+// One pattern: for each channel, waves cos(2 pi (fy y/H + fx x/W) + phase). Whole frequencies make it
+// periodic, so that a shift moves the pattern around the edge instead of bringing in something new.
 struct Pattern {
   std::vector<float> values;  // CHW, variance about 1/2
 };
@@ -31,7 +32,8 @@ std::vector<Pattern> make_patterns(const SyntheticOptions& options) {
     patterns[k].values.assign(static_cast<std::size_t>(options.shape.size()), 0.0f);
     for (int c = 0; c < channels; ++c) {
       for (int wave = 0; wave < kWaves; ++wave) {
-        const double fy = static_cast<double>(random.below(4)), fx = static_cast<double>(random.below(7)) - 3.0;
+        const double fy = static_cast<double>(random.below(4)),
+                     fx = static_cast<double>(random.below(7)) - 3.0;
         const double phase = random.uniform(0.0, 2 * std::numbers::pi);
         for (int y = 0; y < height; ++y) {
           for (int x = 0; x < width; ++x) {
@@ -48,7 +50,8 @@ std::vector<Pattern> make_patterns(const SyntheticOptions& options) {
 
 int random_shift(int extent, Random& random) {
   const int most = std::max(1, extent / 8);
-  return static_cast<int>(random.below(static_cast<std::uint64_t>(2 * most + 1))) - most + extent;  // not negative
+  return static_cast<int>(random.below(static_cast<std::uint64_t>(2 * most + 1))) - most +
+         extent;  // not negative
 }
 
 void add_shifted(const Pattern& pattern, const ImageShape& shape, double weight, Random& random,
@@ -111,8 +114,8 @@ void set_option(SyntheticOptions& options, std::string_view key, std::string_vie
   } else if (key == "size") {
     const std::size_t cross = value.find('x');  // "12" is square, "12x16" height x width
     options.shape.height = parse_value<int>(key, value.substr(0, cross));
-    options.shape.width =
-        cross == std::string_view::npos ? options.shape.height : parse_value<int>(key, value.substr(cross + 1));
+    options.shape.width = cross == std::string_view::npos ? options.shape.height
+                                                          : parse_value<int>(key, value.substr(cross + 1));
   } else {
     fail(kPlace, "there is no option '{}'; known are n, test, classes, size, channels and seed", key);
   }
@@ -123,7 +126,8 @@ void set_option(SyntheticOptions& options, std::string_view key, std::string_vie
 void SyntheticOptions::validate() const {
   if (train == 0) fail(kPlace, "n=0: a training set cannot be empty");
   if (classes < 2 || classes > 10000) fail(kPlace, "classes={}: expected 2 to 10000", classes);
-  if (shape.channels < 1 || shape.channels > 64) fail(kPlace, "channels={}: expected 1 to 64", shape.channels);
+  if (shape.channels < 1 || shape.channels > 64)
+    fail(kPlace, "channels={}: expected 1 to 64", shape.channels);
   if (std::min(shape.height, shape.width) < 1 || std::max(shape.height, shape.width) > 1024) {
     fail(kPlace, "size={}x{}: expected 1 to 1024 each way", shape.height, shape.width);
   }
@@ -163,7 +167,8 @@ DataSet make_synthetic(const SyntheticOptions& options) {
   Samples train = make_samples(options, patterns, options.train, kTrainStream);
   Samples test;
   if (options.test > 0) test = make_samples(options, patterns, options.test, kTestStream);
-  return make_data_set(kPlace, "synthetic", options.shape, std::move(train), std::move(test), options.classes);
+  return make_data_set(kPlace, "synthetic", options.shape, std::move(train), std::move(test),
+                       options.classes);
 }
 
 }  // namespace lwsvm

@@ -6,9 +6,10 @@
 //
 //   128 + 90 (a own(p + shift) + b other(p + shift')) + 20 noise,   rounded to 0..255
 //
-// with a in [0.4, 1], b in [0, 0.6] and shifts of up to an eighth of the picture. Where b > a, about one sample in
-// twenty, the other class shows more strongly than the own one, so no network gets everything right. Sample i depends
-// on the seed and the pictures' form only: a smaller n gives the beginning of a larger set.
+// with a in [0.4, 1], b in [0, 0.6] and shifts of up to an eighth of the picture. Where b > a, about one
+// sample in twenty, the other class shows more strongly than the own one, so no network gets everything
+// right. Sample i depends on the seed and the pictures' form only: a smaller n gives the beginning of a
+// larger set.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct SyntheticOptions {
   void validate() const;  // throws Error
 };
 
-bool is_synthetic(const std::string& name);                    // "synthetic" or "synthetic:..."
-SyntheticOptions parse_synthetic(const std::string& name);     // throws Error
+bool is_synthetic(const std::string& name);                 // "synthetic" or "synthetic:..."
+SyntheticOptions parse_synthetic(const std::string& name);  // throws Error
 DataSet make_synthetic(const SyntheticOptions& options);
 
 }  // namespace lwsvm

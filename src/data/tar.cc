@@ -22,7 +22,8 @@ std::string text_field(const Header& header, std::size_t start, std::size_t leng
   return std::string(header.data() + start, ::strnlen(header.data() + start, length));
 }
 
-std::uint64_t octal_field(const std::string& path, const Header& header, std::size_t start, std::size_t length) {
+std::uint64_t octal_field(const std::string& path, const Header& header, std::size_t start,
+                          std::size_t length) {
   std::uint64_t value = 0;
   for (const char c : text_field(header, start, length)) {
     if (c == ' ') continue;
@@ -38,7 +39,8 @@ void check_sum(const std::string& path, const Header& header) {
   for (std::size_t i = 0; i < kBlock; ++i) {
     if (i < 148 || i >= 156) sum += static_cast<unsigned char>(header[i]);
   }
-  if (sum != octal_field(path, header, 148, 8)) fail(kPlace, "{}: not a tar archive, or damaged; get it again", path);
+  if (sum != octal_field(path, header, 148, 8))
+    fail(kPlace, "{}: not a tar archive, or damaged; get it again", path);
 }
 
 std::string member_name(const Header& header) {

@@ -66,7 +66,8 @@ Directory find_directory(std::ifstream& file, const std::string& path, std::uint
 }
 
 // Fields that do not fit 32 bits stand in extra field 1, in this order and only if needed.
-void read_zip64_sizes(const std::string& path, const std::uint8_t* extra, std::size_t bytes, ZipMember& member) {
+void read_zip64_sizes(const std::string& path, const std::uint8_t* extra, std::size_t bytes,
+                      ZipMember& member) {
   while (bytes >= 4) {
     const std::uint64_t tag = little(extra, 2), length = little(extra + 2, 2);
     if (length > bytes - 4) broken(path, "an extra field is too long");
@@ -93,8 +94,8 @@ void check_member(const std::string& path, const ZipMember& member, std::uint64_
   const bool fits = archive_size >= kLocalSize && member.offset <= archive_size - kLocalSize &&
                     member.packed <= archive_size - kLocalSize - member.offset;
   if (!fits) broken(path, "a member lies beyond its end");
-  const bool possible = member.method == 0 ? member.size == member.packed
-                                           : member.size <= member.packed * kDeflateRatio;
+  const bool possible =
+      member.method == 0 ? member.size == member.packed : member.size <= member.packed * kDeflateRatio;
   if (!possible) broken(path, "a member claims more than it can hold");
 }
 
@@ -105,7 +106,8 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string())
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(kPlace, "{}: cannot read the file; check its permissions", path_);
   const Directory directory = find_directory(file, path_, size);
-  if (directory.bytes > size || directory.offset > size - directory.bytes || directory.bytes > kMostDirectory) {
+  if (directory.bytes > size || directory.offset > size - directory.bytes ||
+      directory.bytes > kMostDirectory) {
     broken(path_, "its directory lies beyond its end");
   }
   const auto content = read_at(file, path_, directory.offset, directory.bytes);
@@ -113,12 +115,14 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string())
   std::size_t left = content.size();
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if (left < kEntrySize || little(entry, 4) != 0x02014b50) broken(path_, "its directory is damaged");
-    const std::size_t name = little(entry + 28, 2), extra = little(entry + 30, 2), comment = little(entry + 32, 2);
+    const std::size_t name = little(entry + 28, 2), extra = little(entry + 30, 2),
+                      comment = little(entry + 32, 2);
     const std::size_t whole = kEntrySize + name + extra + comment;
     if (whole > left) broken(path_, "its directory is damaged");
     ZipMember member;
     member.name.assign(reinterpret_cast<const char*>(entry + kEntrySize), name);
-    if (little(entry + 8, 2) & 1) fail(kPlace, "{}: member {} is encrypted; save it without", path_, member.name);
+    if (little(entry + 8, 2) & 1)
+      fail(kPlace, "{}: member {} is encrypted; save it without", path_, member.name);
     member.method = static_cast<int>(little(entry + 10, 2));
     member.crc = static_cast<std::uint32_t>(little(entry + 16, 4));
     member.packed = little(entry + 20, 4);
@@ -154,7 +158,8 @@ ZipReader::ZipReader(const ZipArchive& archive, const ZipMember& member)
       expected_crc_(member.crc) {
   const auto local = read_at(file_, path_, member.offset, kLocalSize);
   if (little(local.data(), 4) != 0x04034b50) broken(path_, "a member's header is damaged");
-  file_.seekg(static_cast<std::streamoff>(little(local.data() + 26, 2) + little(local.data() + 28, 2)), std::ios::cur);
+  file_.seekg(static_cast<std::streamoff>(little(local.data() + 26, 2) + little(local.data() + 28, 2)),
+              std::ios::cur);
   if (member.method == 8) {
     inflater_ = std::make_unique<Inflater>();
     buffer_.resize(1 << 17);
@@ -199,8 +204,8 @@ void ZipReader::read_deflated(std::uint8_t* out, std::size_t bytes) {
 
 void ZipReader::read(void* out, std::size_t bytes) {
   if (bytes > left_) {
-    fail(kPlace, "{}: array {} ends after {} of {} bytes that its header announces; save it again", path_, name_,
-         left_, bytes);
+    fail(kPlace, "{}: array {} ends after {} of {} bytes that its header announces; save it again", path_,
+         name_, left_, bytes);
   }
   if (bytes == 0) return;
   auto* to = static_cast<std::uint8_t*>(out);

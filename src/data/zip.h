@@ -2,8 +2,8 @@
 //
 //   members: "PK\3\4" local header, data | "PK\1\2" central directory entries | "PK\5\6" end record
 //
-// Sizes are taken from the central directory and checked against the archive's size before anything is allocated; the
-// CRC-32 of each member is checked when its last byte is read.
+// Sizes are taken from the central directory and checked against the archive's size before anything is
+// allocated; the CRC-32 of each member is checked when its last byte is read.
 #pragma once
 
 #include <cstdint>

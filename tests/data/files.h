@@ -69,9 +69,11 @@ std::string error_of(Action&& action) {
   return "";
 }
 
-// Writes the first k bytes of `content` for every k below its length and expects an Error that names the file.
+// Writes the first k bytes of `content` for every k below its length and expects an Error that names the
+// file.
 template <typename Load>
-void expect_truncation_is_rejected(const std::filesystem::path& file, const std::string& content, Load&& load) {
+void expect_truncation_is_rejected(const std::filesystem::path& file, const std::string& content,
+                                   Load&& load) {
   for (std::size_t length = 0; length < content.size(); ++length) {
     SCOPED_TRACE(length);
     write_bytes(file, content.substr(0, length));

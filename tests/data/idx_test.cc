@@ -75,11 +75,12 @@ TEST(Idx, EveryTruncationIsRejected) {
     TemporaryFolder folder;
     write_folder(folder.path(), packed);
     const auto load = [&] { load_data(folder.path().string()); };
-    const std::string images = idx({3, 2, 4}, counting(24)), labels = idx({3}, kLabels), suffix = packed ? ".gz" : "";
-    expect_truncation_is_rejected(folder / ("train-images-idx3-ubyte" + suffix), packed ? gzipped(images) : images,
-                                  load);
-    expect_truncation_is_rejected(folder / ("train-labels-idx1-ubyte" + suffix), packed ? gzipped(labels) : labels,
-                                  load);
+    const std::string images = idx({3, 2, 4}, counting(24)), labels = idx({3}, kLabels),
+                      suffix = packed ? ".gz" : "";
+    expect_truncation_is_rejected(folder / ("train-images-idx3-ubyte" + suffix),
+                                  packed ? gzipped(images) : images, load);
+    expect_truncation_is_rejected(folder / ("train-labels-idx1-ubyte" + suffix),
+                                  packed ? gzipped(labels) : labels, load);
   }
 }
 
@@ -117,7 +118,8 @@ TEST(Idx, BadFilesAreRejectedByName) {
       {"train-images-idx3-ubyte", idx({0xffffffff, 0xffffffff, 0xffffffff}, ""), "claims more"},
       {"train-images-idx3-ubyte", idx({0xffffffff, 2, 4}, counting(24)), "claims more"},
       {"train-images-idx3-ubyte", gzipped(idx({0xffffffff, 1, 1}, counting(24))), "claims more"},
-      {"train-images-idx3-ubyte", gzipped(idx({3, 2, 4}, counting(24))) + "x", ""},  // zlib passes over what follows
+      {"train-images-idx3-ubyte", gzipped(idx({3, 2, 4}, counting(24))) + "x",
+       ""},  // zlib passes over what follows
       {"train-labels-idx1-ubyte", idx({3, 1}, kLabels), "labels have one"},
       {"train-labels-idx1-ubyte", idx({3}, std::string(3, '\0')), "two or more classes"},
       {"t10k-images-idx3-ubyte", idx({2, 4, 2}, counting(16)), "must agree"},
@@ -135,7 +137,8 @@ TEST(Idx, BadFilesAreRejectedByName) {
       continue;
     }
     const std::string named = bad.message == "two or more classes" ? folder.path().string() : bad.file;
-    EXPECT_THAT(error_of([&] { load_data(folder.path().string()); }), AllOf(HasSubstr(named), HasSubstr(bad.message)));
+    EXPECT_THAT(error_of([&] { load_data(folder.path().string()); }),
+                AllOf(HasSubstr(named), HasSubstr(bad.message)));
   }
 }
 
