@@ -1,0 +1,78 @@
+#include "data/dataset.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace lwsvm {
+namespace {
+
+// More classes than any data set we know; keeps a stray label from asking for a gigantic output layer.
+constexpr std::int32_t kMostClasses = 65536;
+
+std::size_t checked_sample_size(const ImageShape& shape, std::size_t values, std::size_t labels) {
+  const auto size = static_cast<std::size_t>(shape.size());
+  LWSVM_CHECK(size > 0 && labels <= values / size && values == labels * size);
+  return size;
+}
+
+std::int32_t check_labels(const char* place, const std::string& source, const char* part,
+                          const Samples& samples, std::int32_t classes) {
+  std::int32_t largest = -1;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::int32_t label = samples.labels()[i];
+    if (label < 0 || label >= classes) {
+      fail(place, "{}: label {} of {} sample {} is out of range; labels must be 0..{}", source, label, part,
+           i, classes - 1);
+    }
+    largest = std::max(largest, label);
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::string to_string(const ImageShape& shape) {
+  return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
+}
+
+Samples::Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels)
+    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
+      bytes_(std::move(pixels)),
+      labels_(std::move(labels)) {}
+
+Samples::Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels)
+    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
+      floats_(std::move(pixels)),
+      labels_(std::move(labels)) {}
+
+void Samples::read(std::size_t index, float* out) const {
+  LWSVM_CHECK(index < labels_.size());
+  if (holds_bytes()) {
+    const std::uint8_t* from = bytes_.data() + index * sample_size_;
+    for (std::size_t i = 0; i < sample_size_; ++i) out[i] = static_cast<float>(from[i]);
+  } else {
+    std::copy_n(floats_.data() + index * sample_size_, sample_size_, out);
+  }
+}
+
+DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
+                      Samples train, Samples test, int classes) {
+  const std::string where = source.string();
+  if (train.empty()) fail(place, "{}: the training set is empty; nothing can be learnt from it", where);
+  const std::int32_t bound = classes > 0 ? classes : kMostClasses;
+  const std::int32_t largest = std::max(check_labels(place, where, "training", train, bound),
+                                        check_labels(place, where, "test", test, bound));
+  DataSet data;
+  // "folder/" has an empty last part; the folder's name comes before it.
+  const std::filesystem::path last = (source.has_filename() ? source : source.parent_path()).filename();
+  data.name = (last.extension() == ".npz" ? last.stem() : last).string();
+  data.shape = shape;
+  data.classes = classes > 0 ? classes : largest + 1;
+  data.train = std::move(train);
+  data.test = std::move(test);
+  if (data.classes < 2) fail(place, "{}: all labels are 0; two or more classes are needed", where);
+  return data;
+}
+
+}  // namespace lwsvm

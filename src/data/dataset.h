@@ -1,0 +1,69 @@
+// Images with labels, as they were stored, and the way to them by name or path.
+//
+//   DataSet data = load_data("fashion-mnist");            // or mnist, cifar10, cifar100, synthetic[:options]
+//   DataSet mine = load_data("some/folder/or/file.npz");  // IDX folder, CIFAR binary folder, npz file
+//
+// Pixels are kept in the type of the file (bytes or floats) and turned into floats when they are read;
+// normalisation (normalization.h) and the split into training and validation part (split.h) are the caller's
+// next steps.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lwsvm {
+
+struct ImageShape {
+  int channels = 0, height = 0, width = 0;
+
+  std::int64_t size() const { return std::int64_t{channels} * height * width; }
+  bool operator==(const ImageShape&) const = default;
+};
+
+std::string to_string(const ImageShape& shape);  // "1x28x28": channels, height, width
+
+class Samples {
+ public:
+  Samples() = default;
+  // Pixels one sample after the other, each CHW; there are as many samples as labels.
+  Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels);
+  Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels);
+
+  std::size_t size() const { return labels_.size(); }
+  bool empty() const { return labels_.empty(); }
+  const std::vector<std::int32_t>& labels() const { return labels_; }
+  std::size_t sample_size() const { return sample_size_; }  // numbers in one sample
+  bool holds_bytes() const { return floats_.empty(); }      // values are whole numbers 0..255
+
+  // One sample as CHW floats, with the values as stored: 0..255 for bytes. Does not allocate; safe from many
+  // threads.
+  void read(std::size_t index, float* out) const;
+
+ private:
+  std::size_t sample_size_ = 0;
+  std::vector<std::uint8_t> bytes_;  // one of the two is empty
+  std::vector<float> floats_;
+  std::vector<std::int32_t> labels_;
+};
+
+struct DataSet {
+  std::string name;  // "mnist", "synthetic", ... or the last part of the path
+  ImageShape shape;
+  int classes = 0;
+  Samples train, test;                   // test may be empty
+  std::vector<std::string> class_names;  // may be empty
+};
+
+// A known name, `synthetic[:options]`, or a path whose kind is recognised. A known name is looked for in
+// data_dir, the cache folder and, for fashion-mnist, in its Debian package. Throws Error.
+DataSet load_data(const std::string& name_or_path, const std::filesystem::path& data_dir = {});
+
+// For the readers of the single formats: puts the parts together and checks what every data set must satisfy:
+// a training set that is not empty, labels in 0..classes-1, two classes or more. classes 0: the largest label
+// plus one.
+DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
+                      Samples train, Samples test, int classes = 0);
+
+}  // namespace lwsvm

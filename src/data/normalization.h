@@ -1,0 +1,54 @@
+// From stored pixel values to the network's input.
+//
+//   x -> (x - mean) / std,   mean and std each one value, one a channel, or one a pixel
+//
+// Defaults (algorithm.md section 11): data like MNIST and other bytes: mean 0, std 256; data like CIFAR: mean
+// and standard deviation of each pixel over the training part; floats: of each channel.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace lwsvm {
+
+struct Normalization {
+  std::vector<float> mean{0.0f},
+      std{1.0f};  // each: 1 value (all), C values (per channel), or C*H*W (per pixel)
+
+  void validate(const ImageShape& shape) const;              // throws Error
+  void apply(const ImageShape& shape, float* sample) const;  // one CHW sample in place
+};
+
+// --scale, --mean, --std, --per-pixel. Pixels are divided by scale first, so that the numbers printed for
+// other tools' models can be given as they are (--scale 255 --mean 0.4914,0.4822,0.4465 --std
+// 0.2470,0.2435,0.2616):
+//
+//   x -> (x / scale - mean) / std
+struct NormalizationOptions {
+  std::optional<double> scale;
+  std::vector<double> mean, std;  // empty: not given; else 1, C or C*H*W values
+  bool per_pixel = false;         // mean and std of each pixel over the training part; excludes the others
+
+  bool given() const { return scale || !mean.empty() || !std.empty() || per_pixel; }
+  void validate() const;
+};
+
+Normalization default_normalization(const DataSet& data, std::span<const std::int32_t> train_part);
+// The default unless an option is given.
+Normalization make_normalization(const DataSet& data, std::span<const std::int32_t> train_part,
+                                 const NormalizationOptions& options);
+
+// Statistics over the given training samples, accumulated in double. Where all of them agree (the corners of
+// MNIST) the standard deviation is taken as 1, so that such a pixel becomes 0 instead of 0/0.
+Normalization pixel_statistics(const DataSet& data, std::span<const std::int32_t> part);
+Normalization channel_statistics(const DataSet& data, std::span<const std::int32_t> part);
+
+// "0.49,0.48,0.45" for --mean and --std. Throws Error naming the option.
+std::vector<double> parse_numbers(const std::string& option, const std::string& text);
+
+}  // namespace lwsvm

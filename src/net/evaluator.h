@@ -1,0 +1,47 @@
+// Loss and accuracy of a network over many samples, in evaluation mode: frozen batch normalisation, no dropout.
+//
+// This is the one place where the objective is computed, for training, for refining and for reports alike:
+//   F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i,  accumulated in double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/threads.h"
+#include "net/graph.h"
+#include "net/loss.h"
+#include "net/program.h"
+#include "net/sample_source.h"
+
+namespace lwsvm {
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, const Threads& threads);
+
+  LossSums evaluate(const SampleSource& source, const Loss& loss);
+  double objective(const LossSums& sums, double lambda) const {
+    return lambda * graph_.half_squared_norm() + sums.mean_loss();
+  }
+
+  // Scores of samples begin..begin+count-1, row by row; `visit(first sample, samples, scores)` in no particular order,
+  // from several threads.
+  using Visit = std::function<void(std::int64_t first, std::int64_t samples, const float* scores)>;
+  void for_scores(const SampleSource& source, const Visit& visit);
+
+ private:
+  struct Compiled {
+    std::unique_ptr<Program> program;
+    std::vector<Workspace> workspaces;  // one a worker
+  };
+  Compiled& compiled(std::int64_t samples);
+
+  const Graph& graph_;
+  const Threads& threads_;
+  std::map<std::int64_t, Compiled> programs_;
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,68 @@
+// Losses on scores, with their gradients.
+//
+//   hinge:          max_y [ Delta(y, y_i) + s_y - s_{y_i} ]            (multi-class, [CS01]; Delta is 0-1 by default)
+//   cross-entropy:  log sum_y exp(s_y) - s_{y_i}
+//
+// Ties go to the lowest class index, for predictions as for the loss-augmented maximum.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lwsvm {
+
+enum class LossKind { hinge, cross_entropy };
+
+// Delta(predicted, true): C x C, row = predicted, column = true.
+class MarginMatrix {
+ public:
+  explicit MarginMatrix(int classes);                        // 0-1
+  MarginMatrix(int classes, std::vector<float> row_major);   // throws Error unless finite, >= 0, zero diagonal
+
+  int classes() const { return classes_; }
+  float operator()(int predicted, int truth) const { return by_truth_[index(predicted, truth)]; }
+  // Delta(., truth) as one row, which is how the loss reads it.
+  const float* for_truth(int truth) const { return by_truth_.data() + index(0, truth); }
+
+ private:
+  std::size_t index(int predicted, int truth) const {
+    return static_cast<std::size_t>(truth) * static_cast<std::size_t>(classes_) + static_cast<std::size_t>(predicted);
+  }
+  int classes_;
+  std::vector<float> by_truth_;
+};
+
+struct LossSums {
+  double loss = 0;          // summed over samples, in double
+  std::int64_t correct = 0;
+  std::int64_t samples = 0;
+
+  void add(const LossSums& other) {
+    loss += other.loss;
+    correct += other.correct;
+    samples += other.samples;
+  }
+  double mean_loss() const { return samples > 0 ? loss / static_cast<double>(samples) : 0; }
+  double accuracy() const { return samples > 0 ? static_cast<double>(correct) / static_cast<double>(samples) : 0; }
+};
+
+class Loss {
+ public:
+  Loss(LossKind kind, MarginMatrix margins) : kind_(kind), margins_(std::move(margins)) {}
+
+  LossKind kind() const { return kind_; }
+  int classes() const { return margins_.classes(); }
+  const MarginMatrix& margins() const { return margins_; }
+
+  // scores: labels.size() x C. gradient (may be null): the derivative of `weight` times the summed loss.
+  LossSums evaluate(const float* scores, std::span<const std::int32_t> labels, float* gradient, float weight) const;
+
+ private:
+  LossKind kind_;
+  MarginMatrix margins_;
+};
+
+int predicted_class(const float* scores, int classes);
+
+}  // namespace lwsvm

@@ -1,0 +1,86 @@
+// What the data tests share: a folder that goes away, files written byte by byte, and errors looked at.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+
+namespace lwsvm::testing {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "lwsvm-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write_bytes(const std::filesystem::path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  ASSERT_TRUE(file.good());
+}
+
+inline std::string gzipped(const std::string& content) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string packed(deflateBound(&stream, content.size()) + 32, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<unsigned>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<unsigned>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// The message of the Error that `action` throws; a failure of the test if it throws none.
+template <typename Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no Error was thrown";
+  return "";
+}
+
+// Writes the first k bytes of `content` for every k below its length and expects an Error that names the
+// file.
+template <typename Load>
+void expect_truncation_is_rejected(const std::filesystem::path& file, const std::string& content,
+                                   Load&& load) {
+  for (std::size_t length = 0; length < content.size(); ++length) {
+    SCOPED_TRACE(length);
+    write_bytes(file, content.substr(0, length));
+    EXPECT_THAT(error_of(load), ::testing::HasSubstr(file.filename().string()));
+  }
+  write_bytes(file, content);
+  EXPECT_NO_THROW(load());
+}
+
+}  // namespace lwsvm::testing
