@@ -15,7 +15,7 @@
 #include "net/graph.h"
 #include "net/loss.h"
 #include "net/program.h"
-#include "net/sample_source.h"
+#include "base/sample_source.h"
 
 namespace lwsvm {
 

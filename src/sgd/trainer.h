@@ -1,0 +1,95 @@
+// Trains a network by a gradient solver: the baseline that LW-SVM starts from and is measured against.
+//
+//   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i     over shuffled batches, the last partial one included
+//
+// All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to the same
+// bits. The trainer prints nothing: it tells an observer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/checkpoint.h"
+#include "base/sample_source.h"
+#include "engine/threads.h"
+#include "net/batch_runner.h"
+#include "net/evaluator.h"
+#include "net/graph.h"
+#include "net/loss.h"
+#include "sgd/solver.h"
+
+namespace lwsvm {
+
+struct TrainOptions {
+  std::string solver = "adam";
+  double learning_rate = 0;  // 0: the solver's own
+  double lambda = 0.001;
+  int epochs = 10;
+  int batch = 200;
+  int eval_every = 1;  // epochs between evaluations; the last is always evaluated
+  std::uint64_t seed = 0;
+
+  void validate() const;  // throws Error
+};
+
+struct EpochResult {
+  int epoch = 0;           // counted from 1
+  bool evaluated = false;  // whether what follows was computed
+  double objective = 0, train_loss = 0, train_accuracy = 0;
+  double val_accuracy = -1;  // -1: no validation part
+  double samples_per_second = 0;
+  double seconds = 0;        // spent training since the very start, evaluations left out
+};
+
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_batch(int /*epoch*/, std::int64_t /*samples_done*/, double /*running_loss*/) {}
+  virtual void on_epoch(const EpochResult& /*result*/) {}
+  virtual void on_safe_point(bool /*epoch_ended*/) {}  // the state may be saved here
+  virtual bool stop_requested() { return false; }
+};
+
+enum class TrainOutcome { finished, stopped, diverged };
+
+class Trainer {
+ public:
+  Trainer(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
+          const TrainOptions& options, const Threads& threads);
+
+  TrainOutcome run(TrainObserver& observer);
+
+  int epoch() const { return epoch_; }  // finished epochs
+  double seconds() const { return seconds_; }
+  const EpochResult& last() const { return last_; }
+
+  // Everything but the network itself.
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  TrainOutcome run_epoch(TrainObserver& observer);
+  void add_regulariser();
+  EpochResult evaluate(double samples_per_second, bool wanted);
+
+  Graph& graph_;
+  const SampleSource& train_;
+  const SampleSource* validation_;
+  const Loss& loss_;
+  TrainOptions options_;
+  const Threads& threads_;
+  BatchRunner runner_;
+  Evaluator evaluator_;
+  std::unique_ptr<Solver> solver_;
+  std::vector<std::uint8_t> regularised_;
+  std::vector<float> gradient_;
+
+  int epoch_ = 0;
+  std::int64_t position_ = 0;  // samples of the current epoch already used
+  double seconds_ = 0;
+  EpochResult last_;
+};
+
+}  // namespace lwsvm
