@@ -295,10 +295,14 @@ void Program::plan_memory() {
 
 Workspace Program::make_workspace() const {
   Workspace workspace;
-  workspace.arena.resize(arena_floats_);
-  workspace.patterns.resize(pattern_bytes_);
-  workspace.scratch.resize(scratch_floats_);
+  fit(workspace);
   return workspace;
+}
+
+void Program::fit(Workspace& workspace) const {
+  workspace.arena.resize(std::max(workspace.arena.size(), arena_floats_));
+  workspace.patterns.resize(std::max(workspace.patterns.size(), pattern_bytes_));
+  workspace.scratch.resize(std::max(workspace.scratch.size(), scratch_floats_));
 }
 
 void Program::load(const Graph& graph) {

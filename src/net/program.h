@@ -41,6 +41,7 @@ class Program {
 
   int samples() const { return options_.samples; }
   Workspace make_workspace() const;
+  void fit(Workspace& workspace) const;  // grows what is too small for this program; contents are lost
   std::size_t arena_floats() const { return arena_floats_; }
   std::size_t pattern_bytes() const { return pattern_bytes_; }
   bool differentiates() const { return differentiates_; }

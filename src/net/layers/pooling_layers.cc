@@ -238,12 +238,31 @@ class GlobalMaximumKernel final : public Kernel {
   std::int64_t samples_, pixels_, channels_;
 };
 
-Shape infer_pool(std::string_view kind, const WindowSpec& window, std::span<const Shape> inputs) {
+// With dilation a window can straddle a small image: all its taps in the padding on both sides.
+bool every_window_sees(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride,
+                       std::int64_t dilation, std::int64_t low) {
+  for (std::int64_t o = 0; o < out; ++o) {
+    bool sees = false;
+    for (std::int64_t k = 0; k < window; ++k) {
+      const std::int64_t at = o * stride - low + k * dilation;
+      sees |= at >= 0 && at < in;
+    }
+    if (!sees) return false;
+  }
+  return true;
+}
+
+Shape infer_pool(std::string_view kind, const WindowSpec& w, std::span<const Shape> inputs) {
   const Shape& image = only_image(kind, inputs);
-  return {image[0], window.out_height(image[1]), window.out_width(image[2])};
+  const Shape out{image[0], w.out_height(image[1]), w.out_width(image[2])};
+  if (!every_window_sees(image[1], out[1], w.height, w.stride_height, w.dilation_height, w.pad_top) ||
+      !every_window_sees(image[2], out[2], w.width, w.stride_width, w.dilation_width, w.pad_left))
+    fail("net", "{} has windows of nothing but padding on an image of {}", kind, to_string(image));
+  return out;
 }
 
 void check_padding(std::string_view kind, const WindowSpec& w) {
+  w.validate(kind);
   const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1, reach_w = w.dilation_width * (w.width - 1) + 1;
   if (w.pad_top >= reach_h || w.pad_bottom >= reach_h || w.pad_left >= reach_w || w.pad_right >= reach_w)
     fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window", kind);
@@ -252,10 +271,10 @@ void check_padding(std::string_view kind, const WindowSpec& w) {
 }  // namespace
 
 MaxPoolLayer::MaxPoolLayer(const WindowSpec& window) : window_(window) {
+  check_padding(kind(), window);
   if (window.height * window.width >= no_winner)
     fail("net", "MaxPool windows have at most 254 taps, not {}x{}; over a whole image use GlobalMaxPool",
          window.height, window.width);
-  check_padding(kind(), window);
 }
 
 Shape MaxPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
