@@ -123,7 +123,8 @@ class MaxPoolKernel final : public Kernel {
 
 class AveragePoolKernel final : public Kernel {
  public:
-  AveragePoolKernel(const PoolGeometry& geometry, bool count_padding) : g_(geometry), count_padding_(count_padding) {}
+  AveragePoolKernel(const PoolGeometry& geometry, bool count_padding, bool sum = false)
+      : g_(geometry), count_padding_(count_padding), sum_(sum) {}
 
   void forward(const ForwardArgs& args) const override {
     g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
@@ -150,6 +151,7 @@ class AveragePoolKernel final : public Kernel {
  private:
   // 1 / (taps counted): those in the image, and with count_padding those in the padding, but never those beyond it.
   float share(std::int64_t top, std::int64_t left) const {
+    if (sum_) return 1.0f;
     const std::int64_t low_h = count_padding_ ? -g_.window.pad_top : 0;
     const std::int64_t low_w = count_padding_ ? -g_.window.pad_left : 0;
     const std::int64_t high_h = g_.in_height + (count_padding_ ? g_.window.pad_bottom : 0);
@@ -167,7 +169,7 @@ class AveragePoolKernel final : public Kernel {
   }
 
   PoolGeometry g_;
-  bool count_padding_;
+  bool count_padding_, sum_;
 };
 
 class GlobalAverageKernel final : public Kernel {
@@ -300,6 +302,12 @@ std::int64_t AveragePoolLayer::flops(std::span<const Shape>, const Shape& output
 
 std::unique_ptr<Kernel> AveragePoolLayer::compile(const CompileRequest& request) const {
   return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), count_padding_);
+}
+
+Shape SumPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+
+std::unique_ptr<Kernel> SumPoolLayer::compile(const CompileRequest& request) const {
+  return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), false, true);
 }
 
 std::string_view GlobalPoolLayer::kind() const {
