@@ -1,0 +1,32 @@
+// A network and what is known about it: what a model file holds.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/graph.h"
+
+namespace lwsvm {
+
+struct ModelInfo {
+  std::string name;                      // the ONNX graph's name
+  std::string arch;                      // what build_network was given: "mnist", "conv12x5-relu-..."
+  std::optional<double> lambda;          // the regularisation it was trained with
+  std::string data;                      // the data set it was trained on
+  int classes = 0;                       // 0: not known
+  std::vector<std::string> class_names;  // empty: not known
+  std::string input;                     // what goes in, in words: "1x28x28, raw pixels 0..255"
+  std::string producer;                  // which program wrote the file that was read: "pytorch 1.13"
+
+  // Whatever else the file says, key by key; kept when it is written again.
+  std::map<std::string, std::string> metadata;
+};
+
+struct Model {
+  Graph graph;
+  ModelInfo info;
+};
+
+}  // namespace lwsvm

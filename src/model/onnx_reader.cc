@@ -1,0 +1,307 @@
+// The file as a whole: is it ONNX at all, what are its inputs, in which order do its nodes run, what does it say of
+// itself. What a node means is in onnx_import_*.cc.
+#include "model/onnx_reader.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <queue>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "model/onnx_import.h"
+
+namespace lwsvm {
+namespace {
+
+using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
+
+const Importers& all_importers() {
+  static const Importers importers = [] {
+    Importers all;
+    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(), pooling_importers(),
+                       shape_importers()})
+      for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
+    return all;
+  }();
+  return importers;
+}
+
+[[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
+  static const std::vector<std::string> smooth{"Tanh", "Sigmoid",  "Elu",       "Selu", "Softplus", "Softsign", "Erf",
+                                               "Exp",  "Log",      "Sqrt",      "Pow",  "LRN",      "HardSigmoid",
+                                               "Gelu", "HardSwish", "LogSoftmax"};
+  if (std::find(smooth.begin(), smooth.end(), op) != smooth.end())
+    node.fail("operator {} is not supported: it is not piecewise linear", op);
+  std::vector<std::string> known;
+  for (const auto& [name, importer] : all_importers()) known.push_back(name);
+  std::sort(known.begin(), known.end());
+  const std::string near = nearest_word(op, known);
+  if (!near.empty()) node.fail("operator {} is not supported; the nearest that is: {}", op, near);
+  node.fail("operator {} is not supported (supported are {})", op, fmt::join(known, ", "));
+}
+
+// What people save as .onnx that is none; nothing if it may be one.
+std::string mistaken_for(std::string_view bytes) {
+  if (bytes.empty()) return "the file is empty";
+  if (bytes.starts_with("version https://git-lfs"))
+    return "this is a Git LFS pointer, not the model itself; get it with 'git lfs pull'";
+  std::string head(bytes.substr(0, 256));
+  head.erase(0, head.find_first_not_of(" \t\r\n\xef\xbb\xbf"));
+  std::transform(head.begin(), head.end(), head.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  if (head.starts_with("<!doctype html") || head.starts_with("<html") || head.starts_with("<?xml"))
+    return "this is a web page, not a model; the download went wrong";
+  if (bytes.starts_with("PK\x03\x04")) return "this is a zip file (PyTorch's .pt, or .npz), not ONNX; export the model to ONNX";
+  if (bytes.starts_with("\x89HDF")) return "this is an HDF5 file (Keras), not ONNX; convert the model to ONNX";
+  if (bytes.starts_with("\x1f\x8b")) return "this is a gzip file; unpack it first";
+  return "";
+}
+
+class Reader {
+ public:
+  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes) : model_(model), proto_(model.graph()) {
+    state_.file = std::move(file);
+    state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
+  }
+
+  Model read() {
+    read_opset();
+    bind_initialisers();
+    find_output();
+    find_producers();
+    mark_needed();
+    add_inputs();
+    const std::vector<int> order = run_order();
+    for (int i : order)  // first, so that whoever looks ahead for constants finds them
+      if (proto_.node(i).op_type() == "Constant") import(proto_.node(i));
+    for (int i : order)
+      if (proto_.node(i).op_type() != "Constant") import(proto_.node(i));
+    set_output();
+    Model result;
+    result.graph = std::move(state_.graph);
+    read_info(result.info);
+    return result;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail_file(fmt::format_string<Args...> text, Args&&... args) const {
+    fail("onnx", "{}: {}", state_.file, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  void read_opset() {
+    for (const auto& entry : model_.opset_import())
+      if (entry.domain().empty() || entry.domain() == "ai.onnx") state_.opset = entry.version();
+    if (state_.opset < 1) fail_file("it does not say which version of ONNX's operators it uses; export it again");
+  }
+
+  void bind_initialisers() {
+    for (const auto& tensor : proto_.initializer()) {
+      ImportedValue value;
+      value.tensor = &tensor;
+      if (!state_.values.emplace(tensor.name(), value).second) fail_file("there are two initialisers '{}'", tensor.name());
+    }
+    if (proto_.sparse_initializer_size() > 0) fail_file("sparse initialisers are not supported");
+  }
+
+  void find_output() {
+    if (proto_.output_size() != 1) fail_file("the network has {} outputs; lwsvm needs one, the scores", proto_.output_size());
+    state_.output = proto_.output(0).name();
+  }
+
+  void find_producers() {
+    for (int i = 0; i < proto_.node_size(); ++i)
+      for (const std::string& output : proto_.node(i).output()) {
+        if (output.empty()) continue;
+        if (state_.values.contains(output) || !producer_.emplace(output, i).second)
+          fail_file("two nodes make the value '{}'", output);
+      }
+    for (const auto& input : proto_.input())
+      if (producer_.contains(input.name())) fail_file("a node makes the value '{}', which is an input", input.name());
+  }
+
+  // Only what leads to the output is read: a file may hold training nodes, or heads that nobody asks for.
+  void mark_needed() {
+    needed_.assign(static_cast<std::size_t>(proto_.node_size()), false);
+    std::vector<std::string> open{state_.output};
+    const auto visit = [&](const std::string& name) {
+      const auto found = producer_.find(name);
+      if (found == producer_.end()) {
+        wanted_.insert(name);
+        return;
+      }
+      const auto node = static_cast<std::size_t>(found->second);
+      if (needed_[node]) return;
+      needed_[node] = true;
+      for (const std::string& input : proto_.node(found->second).input())
+        if (!input.empty()) open.push_back(input);
+    };
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      visit(name);
+    }
+  }
+
+  void add_inputs() {
+    for (const auto& input : proto_.input()) {
+      if (state_.values.contains(input.name()) || !wanted_.contains(input.name())) continue;  // up to IR 3 initialisers too
+      ImportedValue value;
+      value.node = state_.graph.add_input(state_.names.claim(input.name()), sample_shape(input));
+      state_.values.emplace(input.name(), value);
+    }
+    if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
+  }
+
+  Shape sample_shape(const onnx::ValueInfoProto& input) const {
+    const auto& type = input.type().tensor_type();
+    if (!input.type().has_tensor_type() || type.elem_type() != onnx::TensorProto::FLOAT)
+      fail_file("input '{}' is not of float32 numbers; export the model so that it is", input.name());
+    if (!type.has_shape() || type.shape().dim_size() < 2)
+      fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one", input.name());
+    Shape sample;
+    for (int i = 1; i < type.shape().dim_size(); ++i) {
+      const auto& dim = type.shape().dim(i);
+      if (!dim.has_dim_value())
+        fail_file("axis {} of input '{}' has no fixed size; export the model with one (only the batch may be free)", i, input.name());
+      sample.push_back(dim.dim_value());
+    }
+    const auto count = checked_count(sample, largest_value);
+    if (!count || *count == 0) fail_file("input '{}' has the impossible shape {}", input.name(), to_string(sample));
+    return sample;
+  }
+
+  // Nodes after those they read, otherwise as in the file.
+  std::vector<int> run_order() {
+    std::vector<int> waits(static_cast<std::size_t>(proto_.node_size()), 0);
+    std::unordered_map<std::string, std::vector<int>> waiting;
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    std::size_t total = 0;
+    for (int i = 0; i < proto_.node_size(); ++i) {
+      if (!needed_[static_cast<std::size_t>(i)]) continue;
+      ++total;
+      const onnx::NodeProto& node = proto_.node(i);
+      for (const std::string& input : node.input()) {
+        if (input.empty()) continue;
+        state_.readers[input].push_back(&node);
+        if (producer_.contains(input)) {
+          waiting[input].push_back(i);
+          ++waits[static_cast<std::size_t>(i)];
+        } else if (!state_.values.contains(input)) {
+          NodeImport(state_, node).fail("its input '{}' is made by no node, and is neither an initialiser nor an input", input);
+        }
+      }
+      if (waits[static_cast<std::size_t>(i)] == 0) ready.push(i);
+    }
+    std::vector<int> order;
+    while (!ready.empty()) {
+      const int i = ready.top();
+      ready.pop();
+      order.push_back(i);
+      for (const std::string& output : proto_.node(i).output()) {
+        const auto found = waiting.find(output);
+        if (found == waiting.end()) continue;
+        for (int reader : found->second)
+          if (--waits[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+      }
+    }
+    if (order.size() == total) return order;
+    for (int i = 0; i < proto_.node_size(); ++i)
+      if (needed_[static_cast<std::size_t>(i)] && waits[static_cast<std::size_t>(i)] > 0)
+        NodeImport(state_, proto_.node(i)).fail("it depends on its own output: the network has a cycle");
+    return order;
+  }
+
+  void import(const onnx::NodeProto& proto) {
+    NodeImport node(state_, proto);
+    if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+      node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(), proto.domain());
+    const auto found = all_importers().find(proto.op_type());
+    if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
+    found->second(node);
+  }
+
+  void set_output() {
+    const auto found = state_.values.find(state_.output);
+    if (found == state_.values.end()) fail_file("no node makes the output '{}'", state_.output);
+    if (found->second.node < 0 || state_.graph.node(found->second.node).is_input())
+      fail_file("the output '{}' is not computed from the input", state_.output);
+    state_.graph.set_output(found->second.node);
+  }
+
+  void read_info(ModelInfo& info) const {
+    info.name = proto_.name();
+    info.producer = model_.producer_name();
+    if (!model_.producer_version().empty()) info.producer += " " + model_.producer_version();
+    for (const auto& entry : model_.metadata_props()) info.metadata[entry.key()] = entry.value();
+
+    // What we understand moves from the metadata into its field; what we do not stays as it is.
+    const auto take = [&](const char* key, auto&& understand) {
+      const auto found = info.metadata.find(key);
+      if (found != info.metadata.end() && understand(found->second)) info.metadata.erase(found);
+    };
+    const auto take_text = [&](const char* key, std::string& text) {
+      take(key, [&](const std::string& value) { return text = value, !value.empty(); });
+    };
+    take_text("lwsvm.arch", info.arch);
+    take_text("lwsvm.data", info.data);
+    take_text("lwsvm.input", info.input);
+    take("lwsvm.lambda", [&](const std::string& value) {
+      double lambda = 0;
+      const char* end = value.data() + value.size();
+      const auto [stop, error] = std::from_chars(value.data(), end, lambda);
+      if (error != std::errc() || stop != end) return false;
+      info.lambda = lambda;
+      return true;
+    });
+    take("lwsvm.classes", [&](const std::string& value) {
+      int classes = 0;
+      const char* end = value.data() + value.size();
+      const auto [stop, error] = std::from_chars(value.data(), end, classes);
+      if (error != std::errc() || stop != end || classes <= 0) return false;
+      info.classes = classes;
+      return true;
+    });
+    take("lwsvm.class_names", [&](const std::string& value) {
+      const auto names = nlohmann::json::parse(value, nullptr, false);
+      if (!names.is_array() || names.empty()) return false;
+      if (!std::all_of(names.begin(), names.end(), [](const auto& name) { return name.is_string(); })) return false;
+      info.class_names = names.get<std::vector<std::string>>();
+      return true;
+    });
+  }
+
+  const onnx::ModelProto& model_;
+  const onnx::GraphProto& proto_;
+  ImportState state_;
+  std::unordered_map<std::string, int> producer_;  // value -> node
+  std::unordered_set<std::string> wanted_;         // values that no node makes
+  std::vector<bool> needed_;
+};
+
+}  // namespace
+
+Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
+  const std::string mistake = mistaken_for(bytes);
+  if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+
+  onnx::ModelProto proto;
+  {
+    const google::protobuf::LogSilencer silence;  // protobuf would print what is wrong, and say less than we do
+    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
+  }
+  if (!proto.has_graph()) fail("onnx", "{}: this is not an ONNX model: there is no network in it", file);
+  return Reader(proto, file, bytes.size()).read();
+}
+
+Model read_onnx(const std::filesystem::path& path) { return from_onnx_bytes(read_file(path), path.string()); }
+
+}  // namespace lwsvm

@@ -1,0 +1,19 @@
+// Models from ONNX files: those of write_onnx bit for bit, and others as far as their operators are known.
+//
+// Bad files throw Error with the file and the node; they never crash, and memory is bounded by the file's size.
+// Nodes that the output does not depend on are left out. Nodes without a name are named after their operator, and
+// equal names are made unique (conv, conv_2).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "model/model.h"
+
+namespace lwsvm {
+
+Model read_onnx(const std::filesystem::path& path);
+Model from_onnx_bytes(std::string_view bytes, const std::string& file);  // `file` is for messages
+
+}  // namespace lwsvm
