@@ -13,11 +13,13 @@ LabelBlocks::LabelBlocks(std::span<const std::int32_t> labels, int classes)
       fail("labels", "sample {} has label {}: there are only {} classes", i, labels[i], classes);
 }
 
-double LabelBlocks::true_weight(std::int64_t sample) const {
+double LabelBlocks::other_weight(std::int64_t sample) const {
   double others = 0;
   for (auto e = first_[sample]; e != kNone; e = entry(e).next) others += entry(e).weight;
-  return std::max(0.0, 1.0 - others);
+  return others;
 }
+
+double LabelBlocks::true_weight(std::int64_t sample) const { return std::max(0.0, 1.0 - other_weight(sample)); }
 
 double LabelBlocks::dot(std::int64_t sample, const float* values) const {
   const double own = values[labels_[sample]];

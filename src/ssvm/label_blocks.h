@@ -29,6 +29,8 @@ class LabelBlocks {
   int classes() const { return classes_; }
   int label(std::int64_t sample) const { return labels_[static_cast<std::size_t>(sample)]; }
 
+  // One minus the true label's weight: exact where 1 - weight would have lost its digits.
+  double other_weight(std::int64_t sample) const;
   double true_weight(std::int64_t sample) const;
   bool at_true_label(std::int64_t sample) const { return first_[static_cast<std::size_t>(sample)] == kNone; }
   // <alpha, values> over all classes.

@@ -40,7 +40,10 @@ const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples
     const std::span<float> seed(seeds_.data() + b * classes, classes);
     blocks_.read(samples[b], seed);
     for (float& weight : seed) weight = -weight;
-    seed[best] += 1.0f;
+    if (best == truth)
+      seed[truth] = static_cast<float>(blocks_.other_weight(samples[b]));
+    else
+      seed[best] += 1.0f;
   }
   return model_.backward(samples, seeds_);
 }

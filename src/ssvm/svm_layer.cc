@@ -81,6 +81,7 @@ void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float*
 
   const std::size_t count = positions.size();
   augmented_.resize(classes * count);
+  before_.resize(count * classes);
   points_.resize(count * classes);
   if (count < samples.size()) active_rows_.resize(count * q);
   active_row_data_ = count < samples.size() ? active_rows_.data() : rows;
@@ -88,10 +89,11 @@ void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float*
     const std::int32_t b = positions[a];
     for (std::size_t y = 0; y < classes; ++y) augmented_[y * count + a] = scores_[b * classes + y];
     if (count < samples.size()) std::copy_n(rows + b * q, q, active_rows_.data() + a * q);
-    blocks_.read(samples[b], std::span(points_).subspan(a * classes, classes));
+    blocks_.read(samples[b], std::span(before_).subspan(a * classes, classes));
+    std::copy_n(before_.begin() + a * classes, classes, points_.begin() + a * classes);
+    points_[a * classes + blocks_.label(samples[b])] = blocks_.true_weight(samples[b]);
     positions[a] = samples[b];
   }
-  before_ = points_;
 
   kernel_.resize(count * count);
   const auto size = static_cast<std::int64_t>(count), width = static_cast<std::int64_t>(q);
@@ -107,19 +109,26 @@ void SvmLayer::sweep_projections(double dual_scale) {
   for (int sweep = 0; sweep < options_.sweeps; ++sweep) {
     double gain = 0;
     for (std::size_t a = 0; a < count; ++a) {
-      float* point = points_.data() + a * classes;
+      double* point = points_.data() + a * classes;
+      const auto truth = static_cast<std::size_t>(blocks_.label(active_[a]));
       const float* kernel = kernel_.data() + a * count;
       // Without a bias a sample of zeros has no curvature: any tiny one sends it to its best vertex.
       const double curvature = std::max(dual_scale * kernel[a], 1e-12);
       for (std::size_t y = 0; y < classes; ++y) target_[y] = point[y] + augmented_[y * count + a] / curvature;
       project_to_simplex(target_, projection_);
+      // As they will be stored: the others in float, the true label what they leave.
+      projection_[truth] = 1.0;
       for (std::size_t y = 0; y < classes; ++y) {
-        const auto next = static_cast<float>(projection_[y]);
-        const float change = next - point[y];
-        if (change == 0.0f) continue;
+        if (y == truth) continue;
+        projection_[y] = static_cast<float>(projection_[y]);
+        projection_[truth] -= projection_[y];
+      }
+      for (std::size_t y = 0; y < classes; ++y) {
+        const double change = projection_[y] - point[y];
+        if (change == 0) continue;
         float* scores = augmented_.data() + y * count;
         gain += change * (scores[a] - 0.5 * curvature * change);
-        point[y] = next;
+        point[y] = projection_[y];
         const auto scaled = static_cast<float>(dual_scale * change);
         for (std::size_t other = 0; other < count; ++other) scores[other] -= scaled * kernel[other];
       }
@@ -132,22 +141,25 @@ void SvmLayer::sweep_projections(double dual_scale) {
 // What is applied to w is the change of the points as they are stored, so that the two never drift apart.
 void SvmLayer::apply(std::span<float> psi_change, BatchReport& report) {
   const std::int64_t classes = margin_.classes(), q = features_.width(), count = std::ssize(active_);
+  stored_.resize(static_cast<std::size_t>(classes));
   for (std::int64_t a = 0; a < count; ++a) {
     const std::int32_t sample = active_[a];
     const int truth = blocks_.label(sample);
     const float* delta = margin_.column(truth);
-    float* point = points_.data() + a * classes;
-    const double truth_before = blocks_.true_weight(sample);
-    blocks_.write(sample, {point, static_cast<std::size_t>(classes)});
+    const double* point = points_.data() + a * classes;
+    float* change = before_.data() + a * classes;
+    const double others_before = blocks_.other_weight(sample);
+    std::copy_n(point, classes, stored_.begin());
+    blocks_.write(sample, stored_);
     for (std::int64_t y = 0; y < classes; ++y) {
-      point[y] = y == truth ? static_cast<float>(blocks_.true_weight(sample) - truth_before)
-                            : point[y] - before_[a * classes + y];
-      report.offset_change += static_cast<double>(delta[y]) * point[y];
-      report.mean_step += 0.5 * std::abs(point[y]);  // the mass that moved
+      change[y] = static_cast<float>(y == truth ? others_before - blocks_.other_weight(sample)
+                                                : static_cast<double>(stored_[y]) - change[y]);
+      report.offset_change += static_cast<double>(delta[y]) * change[y];
+      report.mean_step += 0.5 * std::abs(change[y]);  // the mass that moved
     }
   }
   FactoredDirections moved(classes, q, options_.bias, threads_);
-  moved.look_at(static_cast<int>(count), points_.data(), active_row_data_);
+  moved.look_at(static_cast<int>(count), before_.data(), active_row_data_);
   const std::vector<float> whole(static_cast<std::size_t>(count), 1.0f);
   moved.combine(whole, psi_change);
 }

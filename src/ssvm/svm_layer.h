@@ -93,8 +93,10 @@ class SvmLayer final : public BlockAscent {
   const float* active_row_data_ = nullptr;    // those, or rows_
   std::vector<float> augmented_;              // C x active: Delta + scores, kept current
   std::vector<float> kernel_;                 // active x active
-  std::vector<float> before_, points_;        // active x C: alpha
+  std::vector<float> before_;                 // active x C: alpha; later its change
+  std::vector<double> points_;                // active x C: alpha, moving; the true label's weight needs the digits
   std::vector<double> target_, projection_;   // C
+  std::vector<float> stored_;                 // C
 };
 
 }  // namespace lwsvm

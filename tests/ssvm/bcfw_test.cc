@@ -45,7 +45,7 @@ TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
       toys::EnumeratedOracle oracle(planes);
       FrankWolfe blocks(oracle, StepRule::per_block, threads);
       BcfwSolver solver(blocks, anchor, options_for(0.3, mu, 3, seed), threads);
-      const Summary summary = solver.solve(until_relative_gap(1e-6, 1000000));
+      const Summary summary = solver.solve(until_relative_gap(5e-7, 2000000));
       EXPECT_EQ(summary.reason, StopReason::gap_closed) << "seed " << seed << " gap " << summary.gap;
       EXPECT_TRUE(summary.certified);
       EXPECT_NEAR(summary.primal, truth.primal, 1e-6);
