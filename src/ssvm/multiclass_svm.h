@@ -20,7 +20,7 @@ struct MulticlassSvmOptions {
   double lambda = 1e-3;
   double relative_gap = 1e-3;  // stop when P - D <= relative_gap * P, certified
   int max_epochs = 1000;
-  int batch_size = 128;
+  int batch_size = 200;
   std::uint64_t seed = 0;
 
   void validate() const;

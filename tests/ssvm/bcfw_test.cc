@@ -39,8 +39,8 @@ TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
   const Threads threads(1);
   for (std::uint64_t seed = 0; seed < 6; ++seed)
     for (const double mu : {0.0, 0.7}) {
-      const Planes planes = toys::random_planes(8, 4, 5, seed);
-      const auto anchor = toys::random_weights(5, 0.5, seed + 100);
+      const Planes planes = toys::random_planes(6, 3, 4, seed);
+      const auto anchor = toys::random_weights(4, 0.5, seed + 100);
       const auto truth = reference::solve(planes, doubles(anchor), 0.3, mu);
       toys::EnumeratedOracle oracle(planes);
       FrankWolfe blocks(oracle, StepRule::per_block, threads);

@@ -1,8 +1,8 @@
 // The three block forms, the exact solver and the checkpoint on one linear problem.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -126,6 +126,26 @@ TEST(Storages, TheDualNeverFallsAndBoundsTheOptimum) {
     });
     EXPECT_GE(summary.gap, -1e-6);
     EXPECT_NEAR(summary.mean_loss + machine.solver->state().regulariser(), summary.primal, 1e-12);
+  }
+}
+
+TEST(Storages, TheMeanOfTheBlockGapsIsPrimalMinusDualAlsoAfterManyUpdates) {
+  const Threads threads(1);
+  const auto data = toys::clouds(150, 6, 5, 1.5, 13);
+  const auto margin = toys::random_margin(5, 1);
+  const auto anchor = toys::random_weights(data.dimension(), 0.2, 6);
+  std::vector<std::int32_t> all(150);
+  for (int i = 0; i < 150; ++i) all[i] = i;
+  for (const Form form : {Form::label, Form::factored, Form::explicit_rows}) {
+    Machine machine(data, margin, form, some_options(16), threads, anchor);
+    for (const int count : {1, 3, 30, 300}) {
+      machine.solver->solve(epochs(count));
+      std::vector<double> losses(150), gaps(150);
+      machine.oracle->find_planes(all, machine.solver->weights(), losses, gaps);
+      const double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0) / 150;
+      const double primal = machine.solver->primal_at(machine.solver->weights());
+      EXPECT_NEAR(primal - machine.solver->state().dual(), gap, 2e-6 * primal) << static_cast<int>(form) << " " << count;
+    }
   }
 }
 
