@@ -19,25 +19,28 @@ using namespace lwsvm;
 
 namespace {
 
-void run(const char* method, BlockAscent& blocks, double lambda, double gap, int max_epochs, int batch, int rest,
-         const Threads& threads) {
+void run(const char* method, BlockAscent& blocks, double lambda, double gap, int max_epochs, int batch,
+         int rest, const Threads& threads) {
   BcfwOptions options;
   options.lambda = lambda;
   options.average = false;
   options.schedule.batch_size = batch;
   options.schedule.longest_rest = rest;
-  BcfwSolver solver(blocks, std::vector<float>(static_cast<std::size_t>(blocks.dimension()), 0.0f), options, threads);
+  BcfwSolver solver(blocks, std::vector<float>(static_cast<std::size_t>(blocks.dimension()), 0.0f), options,
+                    threads);
   StoppingOptions stopping;
   stopping.gap_fraction = 0;
   stopping.relative_gap = gap;
   stopping.max_epochs = max_epochs;
   const Summary summary = solver.solve(stopping);
   fmt::print(
-      "{{\"method\": \"{}\", \"lambda\": {}, \"batch\": {}, \"longest_rest\": {}, \"epochs\": {}, \"passes\": {:.2f}, "
-      "\"seconds\": {:.3f}, \"primal\": {:.6f}, \"dual\": {:.6f}, \"relative_gap\": {:.6f}, \"dual_bytes\": {}}}\n",
+      "{{\"method\": \"{}\", \"lambda\": {}, \"batch\": {}, \"longest_rest\": {}, \"epochs\": {}, "
+      "\"passes\": {:.2f}, "
+      "\"seconds\": {:.3f}, \"primal\": {:.6f}, \"dual\": {:.6f}, \"relative_gap\": {:.6f}, \"dual_bytes\": "
+      "{}}}\n",
       method, lambda, batch, rest, summary.epochs,
-      static_cast<double>(summary.visits) / static_cast<double>(blocks.samples()), summary.seconds, summary.primal,
-      summary.dual, summary.gap / summary.primal, blocks.block_bytes());
+      static_cast<double>(summary.visits) / static_cast<double>(blocks.samples()), summary.seconds,
+      summary.primal, summary.dual, summary.gap / summary.primal, blocks.block_bytes());
   std::fflush(stdout);
 }
 
@@ -63,7 +66,8 @@ int main(int argc, char** argv) {
       SvmLayer exact(rows, data.labels, margin, threads);
       run("exact", exact, lambda, gap, max_epochs, batch, rest, threads);
       toys::LinearLabelModel model(data, threads);
-      for (const auto& [name, rule] : {std::pair("per_block", StepRule::per_block), {"single", StepRule::single}}) {
+      for (const auto& [name, rule] :
+           {std::pair("per_block", StepRule::per_block), {"single", StepRule::single}}) {
         if (rule == StepRule::single && rest > 0) continue;
         LabelOracle oracle(model, data.labels, margin);
         FrankWolfe steps(oracle, rule, threads);

@@ -21,17 +21,21 @@ class Stopwatch {
 }  // namespace
 
 void BcfwOptions::validate() const {
-  if (!(lambda > 0) || !std::isfinite(lambda)) fail("ssvm", "lambda is {}: it must be a positive number", lambda);
+  if (!(lambda > 0) || !std::isfinite(lambda))
+    fail("ssvm", "lambda is {}: it must be a positive number", lambda);
   if (!(mu >= 0) || !std::isfinite(mu)) fail("ssvm", "mu is {}: it must be zero or a positive number", mu);
   schedule.validate();
 }
 
 BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
                        const Threads& threads)
-    : blocks_(blocks), options_((options.validate(), options)),
+    : blocks_(blocks),
+      options_((options.validate(), options)),
       state_(blocks.samples(), std::move(anchor), options.lambda, options.mu, threads),
-      average_(options.average ? blocks.dimension() : 0, threads), schedule_(blocks.blocks(), options.schedule),
-      random_(options.seed), psi_change_(static_cast<std::size_t>(blocks.dimension())) {
+      average_(options.average ? blocks.dimension() : 0, threads),
+      schedule_(blocks.blocks(), options.schedule),
+      random_(options.seed),
+      psi_change_(static_cast<std::size_t>(blocks.dimension())) {
   LWSVM_CHECK(state_.dimension() == blocks.dimension());
 }
 
@@ -69,7 +73,8 @@ void BcfwSolver::begin_phase() {
 }
 
 void BcfwSolver::begin_epoch() {
-  const double samples_per_block = static_cast<double>(blocks_.samples()) / static_cast<double>(blocks_.blocks());
+  const double samples_per_block =
+      static_cast<double>(blocks_.samples()) / static_cast<double>(blocks_.blocks());
   schedule_.begin_epoch(random_, last_gap_ * samples_per_block);
   epoch_gap_ = 0;
   dual_at_epoch_start_ = state_.dual();

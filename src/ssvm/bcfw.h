@@ -4,9 +4,10 @@
 //     for the batches of an epoch:   improve its blocks;  Psi, w and the dual follow;  average the iterate
 //   until the stopping rule holds
 //
-// The solver keeps everything that a continuation needs: an interrupted solve() goes on where it was, also in another
-// process after visit(), to the same bits. After a stop of any other kind the next solve() counts its epochs anew but
-// keeps the dual: so one tightens the rule, or changes mu (which leaves every block feasible), and goes on.
+// The solver keeps everything that a continuation needs: an interrupted solve() goes on where it was, also in
+// another process after visit(), to the same bits. After a stop of any other kind the next solve() counts its
+// epochs anew but keeps the dual: so one tightens the rule, or changes mu (which leaves every block
+// feasible), and goes on.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +63,8 @@ struct Summary {
 class BcfwSolver {
  public:
   // The blocks are looked at and must outlive the solver. The anchor is w_t; zeros for a plain SVM.
-  BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options, const Threads& threads);
+  BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
+             const Threads& threads);
 
   Summary solve(const StoppingOptions& stopping, const Observer& observer = {});
 

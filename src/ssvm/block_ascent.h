@@ -1,7 +1,7 @@
 // One batch of blocks improved at the current w: the step that the main loop repeats.
 //
-// FrankWolfe (frank_wolfe.h) moves each block towards the plane its oracle finds; SvmLayer (svm_layer.h) solves each
-// block exactly. Both raise the dual with every batch and report what they saw before they moved.
+// FrankWolfe (frank_wolfe.h) moves each block towards the plane its oracle finds; SvmLayer (svm_layer.h)
+// solves each block exactly. Both raise the dual with every batch and report what they saw before they moved.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class BlockAscent {
   virtual std::int64_t blocks() const = 0;
   virtual std::int64_t dimension() const = 0;
 
-  // Moves the blocks; writes by how much Psi changes, and the blocks' gaps before the move. The caller moves the state.
+  // Moves the blocks; writes by how much Psi changes, and the blocks' gaps before the move. The caller moves
+  // the state.
   virtual BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
                               std::span<float> psi_change, std::span<double> gaps) = 0;
 

@@ -11,8 +11,8 @@ void FactoredDirections::gram(std::span<float> out) const {
   LWSVM_CHECK(std::ssize(out) == std::int64_t{count_} * count_);
   const float constant = bias_ == Bias::yes ? 1.0f : 0.0f;
   scratch_.resize(out.size());
-  parallel_gemm(threads_, Transpose::no, Transpose::yes, count_, count_, outputs_, 1.0f, slope_rows_, outputs_,
-                slope_rows_, outputs_, 0.0f, scratch_.data(), count_);
+  parallel_gemm(threads_, Transpose::no, Transpose::yes, count_, count_, outputs_, 1.0f, slope_rows_,
+                outputs_, slope_rows_, outputs_, 0.0f, scratch_.data(), count_);
   parallel_gemm(threads_, Transpose::no, Transpose::yes, count_, count_, inputs_, 1.0f, input_rows_, inputs_,
                 input_rows_, inputs_, 0.0f, out.data(), count_);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = scratch_[i] * (out[i] + constant);
@@ -24,8 +24,8 @@ void FactoredDirections::combine(std::span<const float> steps, std::span<float> 
   for (int b = 0; b < count_; ++b)
     for (std::int64_t o = 0; o < outputs_; ++o)
       scratch_[b * outputs_ + o] = steps[b] * slope_rows_[b * outputs_ + o];
-  parallel_gemm(threads_, Transpose::yes, Transpose::no, outputs_, inputs_, count_, 1.0f, scratch_.data(), outputs_,
-                input_rows_, inputs_, 0.0f, out.data(), inputs_);
+  parallel_gemm(threads_, Transpose::yes, Transpose::no, outputs_, inputs_, count_, 1.0f, scratch_.data(),
+                outputs_, input_rows_, inputs_, 0.0f, out.data(), inputs_);
   if (bias_ == Bias::no) return;
   const auto biases = out.subspan(static_cast<std::size_t>(outputs_ * inputs_));
   std::fill(biases.begin(), biases.end(), 0.0f);
@@ -35,8 +35,8 @@ void FactoredDirections::combine(std::span<const float> steps, std::span<float> 
 
 void ExplicitDirections::gram(std::span<float> out) const {
   LWSVM_CHECK(std::ssize(out) == std::int64_t{count_} * count_);
-  parallel_gemm(threads_, Transpose::no, Transpose::yes, count_, count_, dimension_, 1.0f, rows_, dimension_, rows_,
-                dimension_, 0.0f, out.data(), count_);
+  parallel_gemm(threads_, Transpose::no, Transpose::yes, count_, count_, dimension_, 1.0f, rows_, dimension_,
+                rows_, dimension_, 0.0f, out.data(), count_);
 }
 
 void ExplicitDirections::combine(std::span<const float> steps, std::span<float> out) const {

@@ -1,11 +1,13 @@
-// The directions of one batch, d_b = psi*_b - psi_b: from each block's current plane to the one its oracle found.
+// The directions of one batch, d_b = psi*_b - psi_b: from each block's current plane to the one its oracle
+// found.
 //
 // The steps of a batch need only their Gram matrix, and w only their weighted sum:
 //
 //   gram     G_bb' = <d_b, d_b'>
 //   combine  sum_b step_b d_b
 //
-// FactoredDirections: d_b = delta_b (x) (z_b, 1), a dense layer with inputs z_b and slope delta_b at its outputs;
+// FactoredDirections: d_b = delta_b (x) (z_b, 1), a dense layer with inputs z_b and slope delta_b at its
+// outputs;
 //   G = (D D^T) .* (Z Z^T + 1)                                                               [BZK17, Prop. 5]
 // ExplicitDirections: the rows of a B x n matrix R; G = R R^T.
 // Both look at memory that their maker owns and must keep as long as they are used.
@@ -58,7 +60,8 @@ class FactoredDirections final : public Directions {
 
 class ExplicitDirections final : public Directions {
  public:
-  ExplicitDirections(std::int64_t dimension, const Threads& threads) : dimension_(dimension), threads_(threads) {}
+  ExplicitDirections(std::int64_t dimension, const Threads& threads)
+      : dimension_(dimension), threads_(threads) {}
 
   void look_at(int count, const float* rows) {
     count_ = count;

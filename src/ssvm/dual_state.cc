@@ -18,7 +18,8 @@ struct InnerProducts {
 };
 
 void check_regularisation(double lambda, double mu) {
-  if (!(lambda > 0) || !std::isfinite(lambda)) fail("ssvm", "lambda is {}: it must be a positive number", lambda);
+  if (!(lambda > 0) || !std::isfinite(lambda))
+    fail("ssvm", "lambda is {}: it must be a positive number", lambda);
   if (!(mu >= 0) || !std::isfinite(mu)) fail("ssvm", "mu is {}: it must be zero or a positive number", mu);
 }
 
@@ -72,7 +73,8 @@ double DualState::dual() const {
 double DualState::regulariser() const {
   const double rho = shrink(), kappa = dual_scale(), rest = 1.0 - rho;
   const double norm = rho * rho * anchor_anchor_ - 2 * rho * kappa * anchor_psi_ + kappa * kappa * psi_psi_;
-  const double distance = rest * rest * anchor_anchor_ + 2 * rest * kappa * anchor_psi_ + kappa * kappa * psi_psi_;
+  const double distance =
+      rest * rest * anchor_anchor_ + 2 * rest * kappa * anchor_psi_ + kappa * kappa * psi_psi_;
   return 0.5 * lambda_ * norm + 0.5 * mu_ * distance;
 }
 

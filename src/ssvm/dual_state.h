@@ -1,6 +1,7 @@
 // The dual of the layer problem, and the w that belongs to it.
 //
-//   P(w)  = lambda/2 ||w||^2 + mu/2 ||w - anchor||^2 + 1/N sum_i H_i(w),    H_i(w) = max_k <psi_ik, w> + ell_ik
+//   P(w) = lambda/2 ||w||^2 + mu/2 ||w - anchor||^2 + 1/N sum_i H_i(w)
+//   H_i(w) = max_k <psi_ik, w> + ell_ik
 //
 //   shrink = mu/(lambda+mu)  (rho)          dual_scale = 1/(N (lambda+mu))  (kappa)
 //
@@ -9,10 +10,10 @@
 //       + lambda mu / (2 (lambda+mu)) ||anchor||^2
 //   P(w) - D = 1/N sum_i g_i,     g_i = H_i(w) - <psi_i, w> - ell_i >= 0
 //
-// where (psi_i, ell_i) is block i's current convex combination of planes. Only the sums Psi and ell are kept here;
-// what a block remembers is the oracle's business. At the start every block is at its zero plane: Psi = 0,
-// w = rho anchor. Which planes are feasible depends neither on lambda nor on mu, so both can change while the state
-// is kept. Departs from [BZK17]: D carries its constant, without which P - D is not the gap.
+// where (psi_i, ell_i) is block i's current convex combination of planes. Only the sums Psi and ell are kept
+// here; what a block remembers is the oracle's business. At the start every block is at its zero plane: Psi =
+// 0, w = rho anchor. Which planes are feasible depends neither on lambda nor on mu, so both can change while
+// the state is kept. Departs from [BZK17]: D carries its constant, without which P - D is not the gap.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ namespace lwsvm {
 class DualState {
  public:
   // Throws Error unless lambda > 0 and mu >= 0, both finite.
-  DualState(std::int64_t samples, std::vector<float> anchor, double lambda, double mu, const Threads& threads);
+  DualState(std::int64_t samples, std::vector<float> anchor, double lambda, double mu,
+            const Threads& threads);
 
   std::int64_t samples() const { return samples_; }
   std::int64_t dimension() const { return std::ssize(anchor_); }

@@ -36,8 +36,8 @@ BatchReport FrankWolfe::improve(std::span<const std::int32_t> blocks, const Dual
 }
 
 // Needs the sum of the directions only, so the Gram matrix is never formed.
-void FrankWolfe::take_single_step(const Directions& directions, std::span<const double> gaps, double dual_scale,
-                                  std::span<float> psi_change) {
+void FrankWolfe::take_single_step(const Directions& directions, std::span<const double> gaps,
+                                  double dual_scale, std::span<float> psi_change) {
   std::fill(steps_.begin(), steps_.end(), 1.0f);
   directions.combine(steps_, psi_change);
   const double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0);

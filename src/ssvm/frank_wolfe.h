@@ -1,6 +1,6 @@
 // Frank-Wolfe on a batch of blocks: ask the oracle, choose the steps, move.
 //
-//   psi_b += s_b d_b,   ell_b += s_b (ell*_b - ell_b)                                   [BZK17, Alg. 1], [LJJSP13]
+//   psi_b += s_b d_b,   ell_b += s_b (ell*_b - ell_b)                  [BZK17, Alg. 1], [LJJSP13]
 //
 // The sum of the ell changes needs nothing from the oracle: ell*_b - ell_b = g_b - <d_b, w>, so it is
 // sum_b s_b g_b - <sum_b s_b d_b, w>.
@@ -27,8 +27,8 @@ class FrankWolfe final : public BlockAscent {
   std::int64_t samples() const override { return oracle_.samples(); }
   std::int64_t blocks() const override { return oracle_.blocks(); }
   std::int64_t dimension() const override { return oracle_.dimension(); }
-  BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state, std::span<float> psi_change,
-                      std::span<double> gaps) override;
+  BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
+                      std::span<float> psi_change, std::span<double> gaps) override;
   double mean_loss(const Weights& w) override { return oracle_.mean_loss(w); }
   void visit(StateArchive& archive) override { oracle_.visit(archive); }
   std::uint64_t block_bytes() const override { return oracle_.block_bytes(); }

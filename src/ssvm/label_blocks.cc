@@ -19,7 +19,9 @@ double LabelBlocks::other_weight(std::int64_t sample) const {
   return others;
 }
 
-double LabelBlocks::true_weight(std::int64_t sample) const { return std::max(0.0, 1.0 - other_weight(sample)); }
+double LabelBlocks::true_weight(std::int64_t sample) const {
+  return std::max(0.0, 1.0 - other_weight(sample));
+}
 
 double LabelBlocks::dot(std::int64_t sample, const float* values) const {
   const double own = values[labels_[sample]];

@@ -4,11 +4,11 @@
 //   psi_i = J_i^T (alpha_i - e_{y_i}),   ell_i = <alpha_i, Delta(., y_i) + c_i> - c_{i, y_i}
 // so alpha_i is all there is to remember. It starts at e_{y_i}, the zero plane.
 //
-// The weight of the true label is implicit (one minus the others), so the points sum to one by construction and a
-// sample that never violated its margin stores nothing. The other non-zero weights are a list, ordered by label, in
-// a pool shared by all samples: 4 bytes a sample and 12 bytes a stored weight, hence at most 16 bytes per sample and
-// non-zero. Entries are recycled; when an eighth of the pool lies idle it is packed. Departs from [BZK17], which
-// stores a vector of the layer's output size for each sample.
+// The weight of the true label is implicit (one minus the others), so the points sum to one by construction
+// and a sample that never violated its margin stores nothing. The other non-zero weights are a list, ordered
+// by label, in a pool shared by all samples: 4 bytes a sample and 12 bytes a stored weight, hence at most 16
+// bytes per sample and non-zero. Entries are recycled; when an eighth of the pool lies idle it is packed.
+// Departs from [BZK17], which stores a vector of the layer's output size for each sample.
 #pragma once
 
 #include <cstdint>

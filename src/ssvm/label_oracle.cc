@@ -14,13 +14,14 @@ int augment(const MarginMatrix& margin, int truth, float* scores) {
     scores[y] += delta[y];
     if (scores[y] > scores[best]) best = y;
   }
-  // The true label when it is among the best: then nothing is violated, and the zero plane is the one found.
   return scores[truth] == scores[best] ? truth : best;
 }
 
 LabelOracle::LabelOracle(LabelModel& model, std::span<const std::int32_t> labels, MarginMatrix margin,
                          int evaluation_batch)
-    : model_(model), margin_(std::move(margin)), blocks_(labels, margin_.classes()),
+    : model_(model),
+      margin_(std::move(margin)),
+      blocks_(labels, margin_.classes()),
       evaluation_batch_(evaluation_batch) {}
 
 const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples, const Weights& w,

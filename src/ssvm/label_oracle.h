@@ -1,11 +1,12 @@
-// Oracle in label form: the problem whose scores are linear in w, with blocks that remember a point of the simplex.
+// Oracle in label form: the problem whose scores are linear in w, with blocks that remember a point of the
+// simplex.
 //
 //   s_i(w) = J_i w + c_i                       (the network behind the open layer has its activations frozen)
 //   H_i(w) = max_y Delta(y, y_i) + s_iy(w) - s_iy_i(w)
 //   plane of a simplex point alpha: psi = J_i^T (alpha - e_{y_i}),   so   d_b = J_b^T (e_{y*} - alpha_b)
 //
-// A LabelModel supplies the scores and the backward map seeds -> J^T seeds; everything else is here. J and c must not
-// change while the blocks live; where they do (a new linearisation) make a new oracle.
+// A LabelModel supplies the scores and the backward map seeds -> J^T seeds; everything else is here. J and c
+// must not change while the blocks live; where they do (a new linearisation) make a new oracle.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ class LabelOracle final : public Oracle {
   std::int64_t samples() const override { return blocks_.samples(); }
   std::int64_t blocks() const override { return blocks_.samples(); }
   std::int64_t dimension() const override { return model_.dimension(); }
-  const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w, std::span<double> losses,
-                                std::span<double> gaps) override;
+  const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
+                                std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override { blocks_.visit(archive); }
@@ -55,7 +56,8 @@ class LabelOracle final : public Oracle {
   std::vector<float> scores_, seeds_;
 };
 
-// Adds Delta(., truth) to the scores in place and returns the class that attains the maximum, lowest index on ties.
+// Adds Delta(., truth) to the scores in place and returns the class that attains the maximum: on ties the
+// true one (then nothing is violated, and its zero plane is the one to find), or else the lowest index.
 int augment(const MarginMatrix& margin, int truth, float* scores);
 
 }  // namespace lwsvm

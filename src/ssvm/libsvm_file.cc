@@ -50,7 +50,8 @@ void parse_feature(std::string_view word, const std::string& name, std::int64_t 
     fail("libsvm", "{}:{}: '{}' is not index:value", name, line, word);
   if (index < 1 || index > std::numeric_limits<std::int32_t>::max())
     fail("libsvm", "{}:{}: index {}: indices begin at 1 and end at 2147483647", name, line, index);
-  if (!std::isfinite(value)) fail("libsvm", "{}:{}: feature {} is {}: it must be finite", name, line, index, value);
+  if (!std::isfinite(value))
+    fail("libsvm", "{}:{}: feature {} is {}: it must be finite", name, line, index, value);
   const auto column = static_cast<std::int32_t>(index - 1);
   if (std::ssize(data.columns) > data.row_begin.back() && data.columns.back() >= column)
     fail("libsvm", "{}:{}: index {} after {}: indices must rise", name, line, index, data.columns.back() + 1);
@@ -61,7 +62,8 @@ void parse_feature(std::string_view word, const std::string& name, std::int64_t 
 
 }  // namespace
 
-LibsvmData read_libsvm(std::istream& stream, const std::string& name, const std::vector<std::int64_t>* class_names) {
+LibsvmData read_libsvm(std::istream& stream, const std::string& name,
+                       const std::vector<std::int64_t>* class_names) {
   LibsvmData data;
   std::vector<std::int64_t> names;  // label of each sample, as in the file
   std::string text;
@@ -87,11 +89,13 @@ LibsvmData read_libsvm(std::istream& stream, const std::string& name, const std:
   } else {
     data.class_names = names;
     std::sort(data.class_names.begin(), data.class_names.end());
-    data.class_names.erase(std::unique(data.class_names.begin(), data.class_names.end()), data.class_names.end());
+    data.class_names.erase(std::unique(data.class_names.begin(), data.class_names.end()),
+                           data.class_names.end());
   }
   for (const std::int64_t label : names)
-    data.labels.push_back(static_cast<std::int32_t>(
-        std::lower_bound(data.class_names.begin(), data.class_names.end(), label) - data.class_names.begin()));
+    data.labels.push_back(
+        static_cast<std::int32_t>(std::lower_bound(data.class_names.begin(), data.class_names.end(), label) -
+                                  data.class_names.begin()));
   return data;
 }
 
@@ -106,7 +110,8 @@ std::vector<float> LibsvmData::dense(std::int64_t at_width) const {
   if (width > at_width) fail("libsvm", "the data has {} features, {} were expected", width, at_width);
   std::vector<float> matrix(static_cast<std::size_t>(samples() * at_width), 0.0f);
   for (std::int64_t i = 0; i < samples(); ++i)
-    for (std::int64_t k = row_begin[i]; k < row_begin[i + 1]; ++k) matrix[i * at_width + columns[k]] = values[k];
+    for (std::int64_t k = row_begin[i]; k < row_begin[i + 1]; ++k)
+      matrix[i * at_width + columns[k]] = values[k];
   return matrix;
 }
 

@@ -1,8 +1,9 @@
 // LIBSVM's text format: a sample a line,
 //
-//   label index:value index:value ...      indices from 1, rising; what is not listed is zero; # begins a comment
+//   label index:value index:value ...
 //
-// Labels are any integers ("+1" and "3.0" too); class 0 is the smallest of them, as they are all kept in order.
+// Indices begin at 1 and rise; what is not listed is zero; # begins a comment.
+// Labels are any integers ("+1" and "3.0" too); classes are numbered in the order of their labels.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,11 @@ struct LibsvmData {
   std::vector<float> dense(std::int64_t at_width = 0) const;
 };
 
-// Throws Error naming file and line. For a test file give the training file's class names: a label that is not among
-// them is an Error.
+// Throws Error naming file and line. For a test file give the training file's class names: a label that is
+// not among them is an Error.
 LibsvmData read_libsvm(std::istream& stream, const std::string& name,
                        const std::vector<std::int64_t>* class_names = nullptr);
-LibsvmData read_libsvm(const std::filesystem::path& path, const std::vector<std::int64_t>* class_names = nullptr);
+LibsvmData read_libsvm(const std::filesystem::path& path,
+                       const std::vector<std::int64_t>* class_names = nullptr);
 
 }  // namespace lwsvm

@@ -28,7 +28,8 @@ class MarginMatrix {
       for (int truth = 0; truth < classes; ++truth) {
         const float value = values[static_cast<std::size_t>(predicted) * classes + truth];
         if (!(value >= 0) || !std::isfinite(value) || (predicted == truth && value != 0))
-          fail("margin", "row {}, column {}: {} is not allowed; entries are non-negative, zero on the diagonal",
+          fail("margin",
+               "row {}, column {}: {} is not allowed; entries are non-negative, zero on the diagonal",
                predicted, truth, value);
         by_true_[static_cast<std::size_t>(truth) * classes + predicted] = value;
       }
@@ -36,7 +37,9 @@ class MarginMatrix {
 
   int classes() const { return classes_; }
   float operator()(int predicted, int truth) const { return column(truth)[predicted]; }
-  const float* column(int truth) const { return by_true_.data() + static_cast<std::size_t>(truth) * classes_; }
+  const float* column(int truth) const {
+    return by_true_.data() + static_cast<std::size_t>(truth) * classes_;
+  }
 
  private:
   int classes_;

@@ -17,8 +17,10 @@ void check_shape(const LinearModel& model, std::size_t numbers, std::size_t labe
 }  // namespace
 
 void MulticlassSvmOptions::validate() const {
-  if (!(lambda > 0) || !std::isfinite(lambda)) fail("svm", "lambda is {}: it must be a positive number", lambda);
-  if (!(relative_gap > 0) || relative_gap >= 1) fail("svm", "the gap is {}: it must be in (0, 1)", relative_gap);
+  if (!(lambda > 0) || !std::isfinite(lambda))
+    fail("svm", "lambda is {}: it must be a positive number", lambda);
+  if (!(relative_gap > 0) || relative_gap >= 1)
+    fail("svm", "the gap is {}: it must be in (0, 1)", relative_gap);
   if (max_epochs < 1) fail("svm", "the number of epochs is {}: at least one is needed", max_epochs);
   if (batch_size < 1) fail("svm", "the batch size is {}: at least one is needed", batch_size);
 }
@@ -58,8 +60,8 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
   solver_options.schedule.batch_size = options.batch_size;
   solver_options.average = false;
   solver_options.seed = options.seed;
-  BcfwSolver solver(layer, std::vector<float>(static_cast<std::size_t>(layer.dimension()), 0.0f), solver_options,
-                    threads);
+  BcfwSolver solver(layer, std::vector<float>(static_cast<std::size_t>(layer.dimension()), 0.0f),
+                    solver_options, threads);
 
   StoppingOptions stopping;
   stopping.gap_fraction = 0;
@@ -74,7 +76,8 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
   return result;
 }
 
-double accuracy(const LinearModel& model, std::span<const float> features, std::span<const std::int32_t> labels) {
+double accuracy(const LinearModel& model, std::span<const float> features,
+                std::span<const std::int32_t> labels) {
   check_shape(model, features.size(), labels.size());
   if (labels.empty()) return 0;
   std::int64_t right = 0;
@@ -83,8 +86,8 @@ double accuracy(const LinearModel& model, std::span<const float> features, std::
   return static_cast<double>(right) / static_cast<double>(labels.size());
 }
 
-double svm_objective(const LinearModel& model, std::span<const float> features, std::span<const std::int32_t> labels,
-                     const MarginMatrix& margin, double lambda) {
+double svm_objective(const LinearModel& model, std::span<const float> features,
+                     std::span<const std::int32_t> labels, const MarginMatrix& margin, double lambda) {
   check_shape(model, features.size(), labels.size());
   double norm = 0, loss = 0;
   for (const float x : model.weights) norm += static_cast<double>(x) * x;

@@ -1,8 +1,10 @@
 // A plain multi-class linear SVM [CS01]: the solver with mu = 0 and features that do not change.
 //
-//   minimise  lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ],  s = W x + b
+//   minimise  lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
+//   s(x) = W x + b
 //
-// With 0-1 Delta this is `liblinear-train -s 4 -B 1 -c 1/(lambda N)`, whose objective is 1/lambda times this one.
+// With 0-1 Delta this is `liblinear-train -s 4 -B 1 -c 1/(lambda N)`, whose objective is 1/lambda times this
+// one.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +50,11 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
                                          const MulticlassSvmOptions& options, const Threads& threads,
                                          const Observer& observer = {});
 
-double accuracy(const LinearModel& model, std::span<const float> features, std::span<const std::int32_t> labels);
+double accuracy(const LinearModel& model, std::span<const float> features,
+                std::span<const std::int32_t> labels);
 
 // The objective above, in double throughout.
-double svm_objective(const LinearModel& model, std::span<const float> features, std::span<const std::int32_t> labels,
-                     const MarginMatrix& margin, double lambda);
+double svm_objective(const LinearModel& model, std::span<const float> features,
+                     std::span<const std::int32_t> labels, const MarginMatrix& margin, double lambda);
 
 }  // namespace lwsvm

@@ -1,7 +1,8 @@
 // What a problem must be able to do to be solved by Frank-Wolfe steps on blocks.
 //
-// A block is a sample, or a group of samples with one common plane (the sums of its samples' psi, ell and H). The
-// oracle owns the blocks' memory (see label_blocks.h and the helpers *_oracle.h); the solver knows only the sums.
+// A block is a sample, or a group of samples with one common plane (the sums of its samples' psi, ell and H).
+// The oracle owns the blocks' memory (see label_blocks.h and the helpers *_oracle.h); the solver knows only
+// the sums.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ class Oracle {
   virtual std::int64_t blocks() const = 0;     // N, or fewer when blocks are groups
   virtual std::int64_t dimension() const = 0;  // of w
 
-  // For each of the given blocks (all different) the plane that attains H_b(w), compared with the block's own:
+  // For each of the given blocks (all different) the plane that attains H_b(w), compared with the block's
+  // own:
   //   losses[b] = H_b(w),   gaps[b] = H_b(w) - <psi_b, w> - ell_b,   direction d_b = psi*_b - psi_b.
   // The directions stay valid until the next call of any method.
   virtual const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w,

@@ -29,7 +29,8 @@ void for_batches(std::int64_t count, int size, const Body& body) {
 }  // namespace
 
 FactoredOracle::FactoredOracle(FactoredModel& model, const Threads& threads, int evaluation_batch)
-    : model_(model), evaluation_batch_(evaluation_batch),
+    : model_(model),
+      evaluation_batch_(evaluation_batch),
       slopes_(static_cast<std::size_t>(model.samples() * model.outputs()), 0.0f),
       offsets_(static_cast<std::size_t>(model.samples()), 0.0),
       directions_(model.outputs(), model.inputs(), model.bias(), threads) {}
@@ -91,9 +92,12 @@ void FactoredOracle::visit(StateArchive& archive) {
 }
 
 ExplicitOracle::ExplicitOracle(ExplicitModel& model, const Threads& threads, int evaluation_batch)
-    : model_(model), threads_(threads), evaluation_batch_(evaluation_batch),
+    : model_(model),
+      threads_(threads),
+      evaluation_batch_(evaluation_batch),
       rows_(static_cast<std::size_t>(model.blocks() * model.dimension()), 0.0f),
-      offsets_(static_cast<std::size_t>(model.blocks()), 0.0), directions_(model.dimension(), threads) {}
+      offsets_(static_cast<std::size_t>(model.blocks()), 0.0),
+      directions_(model.dimension(), threads) {}
 
 void ExplicitOracle::ask(std::span<const std::int32_t> blocks, const Weights& w) {
   found_rows_.resize(blocks.size() * static_cast<std::size_t>(dimension()));

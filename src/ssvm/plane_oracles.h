@@ -2,14 +2,13 @@
 //
 // FactoredOracle: a dense layer with outputs u_i = W z_i + b. Every plane is
 //     psi = delta (x) (z_i, 1),   <psi, w> = <delta, u_i>                                    [BZK17, Prop. 5]
-//   so a block stores delta_i (p numbers) and ell_i. Its model supplies, per sample, z, u, delta* and ell* of the plane
-//   that attains H_i = <delta*, u> + ell*.
-// ExplicitOracle: anything; a block stores psi_i (n numbers) and ell_i. Its model supplies psi* and ell*; a block may be
-//   a group of samples with the sums of theirs.
+//   so a block stores delta_i (p numbers) and ell_i. Its model supplies, per sample, z, u, delta* and ell* of
+//   the plane that attains H_i = <delta*, u> + ell*.
+// ExplicitOracle: anything; a block stores psi_i (n numbers) and ell_i. Its model supplies psi* and ell*; a
+//   block may be a group of samples with the sums of theirs.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,7 +18,7 @@ namespace lwsvm {
 
 // One batch of planes, row by row; vectors sized by the oracle before the model fills them.
 struct FactoredPlanes {
-  const float* inputs = nullptr;  // batch x q: z. The model's memory, or the oracle's input_buffer when it fills that
+  const float* inputs = nullptr;  // batch x q: z, where it lies; left null when the model fills input_buffer
   std::span<float> input_buffer;  // batch x q
   std::span<float> outputs;       // batch x p: u = W z + b at w
   std::span<float> slopes;        // batch x p: delta*
@@ -57,8 +56,8 @@ class FactoredOracle final : public Oracle {
   std::int64_t samples() const override { return model_.samples(); }
   std::int64_t blocks() const override { return model_.samples(); }
   std::int64_t dimension() const override { return directions_.dimension(); }
-  const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w, std::span<double> losses,
-                                std::span<double> gaps) override;
+  const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
+                                std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override;
@@ -85,8 +84,8 @@ class ExplicitOracle final : public Oracle {
   std::int64_t samples() const override { return model_.samples(); }
   std::int64_t blocks() const override { return model_.blocks(); }
   std::int64_t dimension() const override { return model_.dimension(); }
-  const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w, std::span<double> losses,
-                                std::span<double> gaps) override;
+  const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w,
+                                std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override;

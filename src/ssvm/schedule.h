@@ -1,11 +1,13 @@
 // Which blocks an epoch visits, and in which batches.
 //
-// By default every epoch is a new random order of the blocks, cut into batches. With fixed batches a batch is always
-// the same run of consecutive blocks and only the order of the batches is random ([BZK17], where a batch is a block).
+// By default every epoch is a new random order of the blocks, cut into batches. With fixed batches a batch is
+// always the same run of consecutive blocks and only the order of the batches is random ([BZK17], where a
+// batch is a block).
 //
-// Rest. A block whose gap was (nearly) nothing has nothing to give: it rests for 1, 2, 4, ... epochs, longer each
-// time it is found so. Most samples of a trained network satisfy their margin and rest most of the time. Nothing is
-// lost: the stopping rule is confirmed on all samples, and when that fails every block is woken. Departs from [BZK17].
+// Rest. A block whose gap was (nearly) nothing has nothing to give: it rests for 1, 2, 4, ... epochs, longer
+// each time it is found so. Most samples of a trained network satisfy their margin and rest most of the time.
+// Nothing is lost: the stopping rule is confirmed on all samples, and when that fails every block is woken.
+// Departs from [BZK17].
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@ namespace lwsvm {
 
 void project_to_simplex(std::span<const double> v, std::span<double> projection) {
   LWSVM_CHECK(!v.empty() && v.size() == projection.size());
-  // What is at or below max - 1 ends at zero, so only the others are candidates: one round does what several would.
-  // Relative to the maximum, large common values cost no digits.
+  // What is at or below max - 1 ends at zero, so only the others are candidates: one round does what several
+  // would. Relative to the maximum, large common values cost no digits.
   const double top = *std::max_element(v.begin(), v.end());
   std::size_t candidates = 0;
   double sum = 0;

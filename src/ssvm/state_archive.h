@@ -1,5 +1,5 @@
-// Saving and restoring a solver: every part names its arrays once, in visit(StateArchive&), and the archive decides
-// whether they are written or read. A saved and restored solver continues to the same bits.
+// Saving and restoring a solver: every part names its arrays once, in visit(StateArchive&), and the archive
+// decides whether they are written or read. A saved and restored solver continues to the same bits.
 //
 // ArrayMap is the archive in memory; a file format only has to implement StateArchive.
 #pragma once
@@ -76,7 +76,8 @@ class MapArchive final : public StateArchive {
     }
     const auto found = map_.find(name);
     if (found == map_.end() || !std::holds_alternative<std::vector<T>>(found->second))
-      fail("checkpoint", "'{}' is missing or of another type: the checkpoint is not one of this solver", name);
+      fail("checkpoint", "'{}' is missing or of another type: the checkpoint is not one of this solver",
+           name);
     values = std::get<std::vector<T>>(found->second);
   }
 

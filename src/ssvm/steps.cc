@@ -65,7 +65,8 @@ double dual_gain(std::span<const float> gram, std::span<const double> gaps, doub
   double gain = 0;
   for (std::size_t b = 0; b < count; ++b) {
     double product = 0;
-    for (std::size_t other = 0; other < count; ++other) product += double{gram[b * count + other]} * steps[other];
+    for (std::size_t other = 0; other < count; ++other)
+      product += double{gram[b * count + other]} * steps[other];
     gain += steps[b] * (gaps[b] - 0.5 * dual_scale * product);
   }
   return gain;

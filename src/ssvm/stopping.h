@@ -2,13 +2,14 @@
 //
 //   gap <= max( gap_fraction * (P(anchor) - D),  relative_gap * |P(w)| )
 //
-// The first is free of scale and guarantees that P fell: P(w) - D <= eps (P(anchor) - D) means that at least 1 - eps of
-// the fall that is possible has been made. The second is a floor for an anchor that is optimal already (nothing to
-// gain: the first can never hold), and the rule of a plain SVM. The gap is first taken from the block gaps gathered
-// during the epoch, and if those satisfy the rule, confirmed by the true primal: one pass of evaluation.
+// The first is free of scale and guarantees that P fell: P(w) - D <= eps (P(anchor) - D) means that at least
+// 1 - eps of the fall that is possible has been made. The second is a floor for an anchor that is optimal
+// already (nothing to gain: the first can never hold), and the rule of a plain SVM. The gap is first taken
+// from the block gaps gathered during the epoch, and if those satisfy the rule, confirmed by the true primal:
+// one pass of evaluation.
 //
-// [BZK17] stops when the dual rose by less than 1% in an epoch: min_dual_rise = 0.01. Departs from it by default,
-// because on hard problems that leaves 10 to 49% of the gap.
+// [BZK17] stops when the dual rose by less than 1% in an epoch: min_dual_rise = 0.01. Departs from it by
+// default, because on hard problems that leaves 10 to 49% of the gap.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,8 @@ namespace lwsvm {
 
 const float* DenseFeatures::rows(std::span<const std::int32_t> samples, std::span<float> buffer) {
   bool consecutive = true;
-  for (std::size_t b = 1; b < samples.size() && consecutive; ++b) consecutive = samples[b] == samples[b - 1] + 1;
+  for (std::size_t b = 1; b < samples.size() && consecutive; ++b)
+    consecutive = samples[b] == samples[b - 1] + 1;
   if (consecutive && !samples.empty()) return data_ + samples[0] * width_;
   for (std::size_t b = 0; b < samples.size(); ++b)
     std::copy_n(data_ + samples[b] * width_, width_, buffer.data() + b * width_);
@@ -22,8 +23,13 @@ const float* DenseFeatures::rows(std::span<const std::int32_t> samples, std::spa
 
 SvmLayer::SvmLayer(FeatureRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
                    const Threads& threads, const SvmLayerOptions& options)
-    : features_(features), margin_(std::move(margin)), blocks_(labels, margin_.classes()), threads_(threads),
-      options_(options), target_(margin_.classes()), projection_(margin_.classes()) {
+    : features_(features),
+      margin_(std::move(margin)),
+      blocks_(labels, margin_.classes()),
+      threads_(threads),
+      options_(options),
+      target_(margin_.classes()),
+      projection_(margin_.classes()) {
   if (features.samples() != std::ssize(labels))
     fail("svm", "there are {} samples but {} labels", features.samples(), labels.size());
 }
@@ -72,7 +78,8 @@ const float* SvmLayer::score(std::span<const std::int32_t> samples, std::span<co
 }
 
 // A sample without a gap would not move; leaving it out makes K smaller, which is most of the work.
-void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float* rows, std::span<const double> gaps) {
+void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float* rows,
+                             std::span<const double> gaps) {
   const std::size_t classes = margin_.classes(), q = features_.width();
   std::vector<std::int32_t>& positions = active_;
   positions.clear();

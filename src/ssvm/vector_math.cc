@@ -27,8 +27,8 @@ double squared_norm(const Threads& threads, std::span<const float> a) {
 }
 
 void parallel_gemm(const Threads& threads, Transpose transpose_a, Transpose transpose_b, std::int64_t m,
-                   std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda, const float* b,
-                   std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+                   std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
+                   const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
   constexpr double kWorthSharing = 1e6;  // multiplications
   constexpr std::int64_t kRows = 48, kColumns = 384;
   if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < kWorthSharing ||

@@ -1,7 +1,7 @@
 // The point at which a problem is looked at: the solver's w in double, and the same rounded to float.
 //
-// Long sums need the first; GEMM and the network's kernels take the second. A dense layer of p outputs and q inputs
-// lays its w out as the p x q matrix, row-major, followed by the p biases.
+// Long sums need the first; GEMM and the network's kernels take the second. A dense layer of p outputs and q
+// inputs lays its w out as the p x q matrix, row-major, followed by the p biases.
 #pragma once
 
 #include <span>

@@ -15,8 +15,12 @@ namespace {
 
 using reference::Planes;
 
-std::vector<double> doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
-std::vector<double> doubles(std::span<const double> values) { return {values.begin(), values.end()}; }
+std::vector<double> doubles(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+std::vector<double> doubles(std::span<const double> values) {
+  return {values.begin(), values.end()};
+}
 
 BcfwOptions options_for(double lambda, double mu, int batch, std::uint64_t seed) {
   BcfwOptions options;
@@ -45,7 +49,8 @@ TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
       toys::EnumeratedOracle oracle(planes);
       FrankWolfe blocks(oracle, StepRule::per_block, threads);
       BcfwSolver solver(blocks, anchor, options_for(0.3, mu, 3, seed), threads);
-      // Frank-Wolfe without away steps closes the gap as 1/k: hundreds of thousands of epochs for the last digits.
+      // Frank-Wolfe without away steps closes the gap as 1/k: hundreds of thousands of epochs for the last
+      // digits.
       const Summary summary = solver.solve(until_relative_gap(9e-7 / truth.primal, 2000000));
       EXPECT_EQ(summary.reason, StopReason::gap_closed) << "seed " << seed << " gap " << summary.gap;
       EXPECT_TRUE(summary.certified);
@@ -199,7 +204,8 @@ TEST(Bcfw, RestingBlocksDoNotChangeTheOptimumFound) {
     const Summary summary = solver.solve(until_relative_gap(1e-5, 50000));
     EXPECT_EQ(summary.reason, StopReason::gap_closed);
     EXPECT_NEAR(summary.primal, reference::solve(planes, {0, 0, 0, 0}, 0.1, 0).primal, 2e-5);
-    EXPECT_NEAR(reference::primal(planes, {0, 0, 0, 0}, 0.1, 0, doubles(solver.weights().exact)), summary.primal, 1e-9);
+    EXPECT_NEAR(reference::primal(planes, {0, 0, 0, 0}, 0.1, 0, doubles(solver.weights().exact)),
+                summary.primal, 1e-9);
   }
 }
 

@@ -1,4 +1,5 @@
-// An oracle over listed planes, in double throughout: any small problem, as exactly as the solver can take it.
+// An oracle over listed planes, in double throughout: any small problem, as exactly as the solver can take
+// it.
 #pragma once
 
 #include <vector>
@@ -53,8 +54,8 @@ class EnumeratedOracle final : public Oracle {
   std::int64_t blocks() const override { return std::ssize(planes_); }
   std::int64_t dimension() const override { return std::ssize(planes_[0][0].psi); }
 
-  const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w, std::span<double> losses,
-                                std::span<double> gaps) override {
+  const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w,
+                                std::span<double> losses, std::span<double> gaps) override {
     const std::vector<double> at(w.exact.begin(), w.exact.end());
     batch_.assign(blocks.begin(), blocks.end());
     found_.clear();
@@ -103,7 +104,8 @@ class EnumeratedOracle final : public Oracle {
 
   double gap_sum(const std::vector<double>& w) const {
     double sum = 0;
-    for (std::size_t i = 0; i < own_.size(); ++i) sum += value(best_plane(static_cast<std::int64_t>(i), w), w) - value(own_[i], w);
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      sum += value(best_plane(static_cast<std::int64_t>(i), w), w) - value(own_[i], w);
     return sum;
   }
 

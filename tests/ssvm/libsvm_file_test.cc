@@ -30,8 +30,7 @@ TEST(LibsvmFile, ReadsSparseRowsAndMapsLabelsInOrder) {
   EXPECT_EQ(data.labels, (std::vector<std::int32_t>{2, 0, 1, 2}));
   EXPECT_EQ(data.width, 4);
   EXPECT_EQ(data.row_begin, (std::vector<std::int64_t>{0, 2, 3, 3, 4}));
-  EXPECT_EQ(data.dense(),
-            (std::vector<float>{0.5f, 0, -0.2f, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(data.dense(), (std::vector<float>{0.5f, 0, -0.2f, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
   EXPECT_EQ(data.dense(5).size(), 20u);
   EXPECT_THROW(data.dense(3), Error);
 }

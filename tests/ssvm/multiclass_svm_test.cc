@@ -16,8 +16,7 @@
 namespace lwsvm {
 namespace {
 
-// liblinear-train -s 4 -B 1 on the data; its model file read back. Labels are written as 0..C-1 in order of first
-// appearance, which is also the order of the model's columns, so sample i of class i comes first.
+// liblinear-train -s 4 -B 1 on the data; its model file read back, columns in the order of its label line.
 LinearModel train_with_liblinear(const toys::Data& data, double lambda, double tolerance) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("lwsvm_liblinear_{}", ::getpid());
   std::filesystem::create_directories(folder);
@@ -26,14 +25,14 @@ LinearModel train_with_liblinear(const toys::Data& data, double lambda, double t
     std::ofstream out(text);
     for (std::int64_t i = 0; i < data.samples; ++i) {
       out << data.labels[i];
-      for (std::int64_t j = 0; j < data.width; ++j) out << ' ' << j + 1 << ':' << fmt::format("{:.9g}", data.row(i)[j]);
+      for (std::int64_t j = 0; j < data.width; ++j)
+        out << ' ' << j + 1 << ':' << fmt::format("{:.9g}", data.row(i)[j]);
       out << '\n';
     }
   }
-  const auto command =
-      fmt::format("liblinear-train -s 4 -B 1 -e {} -c {:.17g} {} {} > {} 2>&1", tolerance,
-                  1.0 / (lambda * static_cast<double>(data.samples)), text.string(), model_file.string(),
-                  (folder / "log.txt").string());
+  const auto command = fmt::format("liblinear-train -s 4 -B 1 -e {} -c {:.17g} {} {} > {} 2>&1", tolerance,
+                                   1.0 / (lambda * static_cast<double>(data.samples)), text.string(),
+                                   model_file.string(), (folder / "log.txt").string());
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 
   LinearModel model;
@@ -76,7 +75,8 @@ TEST(MulticlassSvm, ReachesLiblinearsObjective) {
     options.lambda = c.lambda;
     options.relative_gap = 5e-4;
     options.max_epochs = 20000;
-    const auto ours = train_multiclass_svm(data.features, data.width, data.labels, margin, options, Threads(1));
+    const auto ours =
+        train_multiclass_svm(data.features, data.width, data.labels, margin, options, Threads(1));
     EXPECT_EQ(ours.summary.reason, StopReason::gap_closed);
     const auto objective = [&](const LinearModel& model) {
       return svm_objective(model, data.features, data.labels, margin, c.lambda);
@@ -95,7 +95,8 @@ TEST(MulticlassSvm, MeetsTheIndependentQpSolutionWithAGeneralMargin) {
   options.lambda = 0.01;
   options.relative_gap = 1e-6;
   options.max_epochs = 100000;
-  const auto result = train_multiclass_svm(data.features, data.width, data.labels, margin, options, Threads(1));
+  const auto result =
+      train_multiclass_svm(data.features, data.width, data.labels, margin, options, Threads(1));
   const std::vector<double> zero(static_cast<std::size_t>(data.dimension()), 0.0);
   const auto truth = reference::solve(reference::linear_planes(data, margin), zero, 0.01, 0);
   EXPECT_EQ(result.summary.reason, StopReason::gap_closed);
@@ -108,8 +109,8 @@ TEST(MulticlassSvm, LearnsSeparableClassesAndPredictsThem) {
   const auto data = toys::clouds(300, 6, 4, 0.1, 2);
   MulticlassSvmOptions options;
   options.lambda = 1e-4;
-  const auto result = train_multiclass_svm(data.features, data.width, data.labels, MarginMatrix::zero_one(4), options,
-                                           Threads(1));
+  const auto result = train_multiclass_svm(data.features, data.width, data.labels, MarginMatrix::zero_one(4),
+                                           options, Threads(1));
   EXPECT_EQ(accuracy(result.model, data.features, data.labels), 1.0);
 }
 

@@ -1,9 +1,10 @@
-// An independent solution of small structured SVMs, for comparison: all planes of all samples are enumerated and the dual,
+// An independent solution of small structured SVMs, for comparison: all planes of all samples are enumerated
+// and the dual,
 //
 //   maximise over alpha_i in the simplex:  D(alpha),  w = rho anchor - kappa sum_ik alpha_ik psi_ik
 //
-// is ascended by exact line search on pairs of planes of one sample (the most violating pair first), in double, until no
-// pair violates. Nothing here comes from src/ssvm but the objective's definition.
+// is ascended by exact line search on pairs of planes of one sample (the most violating pair first), in
+// double, until no pair violates. Nothing here comes from src/ssvm but the objective's definition.
 #pragma once
 
 #include <cmath>
@@ -32,7 +33,8 @@ inline Planes linear_planes(const toys::Data& data, const MarginMatrix& margin) 
   Planes planes(static_cast<std::size_t>(data.samples));
   for (std::int64_t i = 0; i < data.samples; ++i)
     for (int y = 0; y < data.classes; ++y) {
-      Plane plane{std::vector<double>(static_cast<std::size_t>(data.dimension()), 0.0), margin(y, data.labels[i])};
+      Plane plane{std::vector<double>(static_cast<std::size_t>(data.dimension()), 0.0),
+                  margin(y, data.labels[i])};
       for (std::int64_t j = 0; j < data.width; ++j) {
         plane.psi[y * data.width + j] += data.row(i)[j];
         plane.psi[data.labels[i] * data.width + j] -= data.row(i)[j];
@@ -92,7 +94,8 @@ inline Solution solve(const Planes& planes, const std::vector<double>& anchor, d
       std::vector<double> d = planes[i][up].psi;
       for (std::size_t j = 0; j < d.size(); ++j) d[j] -= planes[i][down].psi[j];
       const double curvature = kappa * dot(d, d);
-      const double step = curvature > 0 ? std::min(alpha[i][down], (highest - lowest) / curvature) : alpha[i][down];
+      const double step =
+          curvature > 0 ? std::min(alpha[i][down], (highest - lowest) / curvature) : alpha[i][down];
       alpha[i][up] += step;
       alpha[i][down] = step == alpha[i][down] ? 0 : alpha[i][down] - step;
       for (std::size_t j = 0; j < d.size(); ++j) solution.w[j] -= kappa * step * d[j];

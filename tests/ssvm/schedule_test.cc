@@ -49,7 +49,8 @@ TEST(Schedule, FixedBatchesAreTheSameRunsInEveryEpoch) {
     ASSERT_EQ(batches.size(), 5u);
     for (int k = 0; k < 5; ++k) {
       EXPECT_EQ(batches[k].size(), k < 4 ? 5u : 3u);
-      for (std::size_t b = 0; b < batches[k].size(); ++b) EXPECT_EQ(batches[k][b], 5 * k + static_cast<int>(b));
+      for (std::size_t b = 0; b < batches[k].size(); ++b)
+        EXPECT_EQ(batches[k][b], 5 * k + static_cast<int>(b));
     }
   }
 }

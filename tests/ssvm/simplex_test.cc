@@ -49,7 +49,8 @@ TEST(Simplex, ProjectionIsTheNearestPointOfAGrid) {
     double nearest = 1e300;
     for (int i = 0; i <= grid; ++i)
       for (int j = 0; i + j <= grid; ++j)
-        nearest = std::min(nearest, distance(double(i) / grid, double(j) / grid, double(grid - i - j) / grid));
+        nearest =
+            std::min(nearest, distance(double(i) / grid, double(j) / grid, double(grid - i - j) / grid));
     EXPECT_LE(distance(a[0], a[1], a[2]), nearest + 1e-12);
     EXPECT_GE(distance(a[0], a[1], a[2]), nearest - 2.0 / grid);
   }

@@ -26,9 +26,9 @@ BatchToy random_batch(int count, int dimension, std::uint64_t seed) {
   for (int b = 0; b < count; ++b) {
     toy.gaps.push_back(random.uniform(0, 2));
     for (int c = 0; c < count; ++c)
-      toy.gram[b * count + c] = static_cast<float>(
-          std::inner_product(rows.begin() + b * dimension, rows.begin() + (b + 1) * dimension,
-                             rows.begin() + c * dimension, 0.0));
+      toy.gram[b * count + c] = static_cast<float>(std::inner_product(rows.begin() + b * dimension,
+                                                                      rows.begin() + (b + 1) * dimension,
+                                                                      rows.begin() + c * dimension, 0.0));
   }
   return toy;
 }

@@ -103,7 +103,8 @@ TEST(Storages, AllFormsReachTheQpSolutionWithACertificateThatIsTrue) {
     const Summary summary = machine.solver->solve(stopping);
     EXPECT_EQ(summary.reason, StopReason::gap_closed) << static_cast<int>(form) << " gap " << summary.gap;
     const auto w = machine.solver->weights().exact;
-    EXPECT_NEAR(summary.primal, reference::primal(planes, exact_anchor, 0.02, 0.05, {w.begin(), w.end()}), 1e-6);
+    EXPECT_NEAR(summary.primal, reference::primal(planes, exact_anchor, 0.02, 0.05, {w.begin(), w.end()}),
+                1e-6);
     EXPECT_NEAR(summary.primal, truth.primal, form == Form::exact ? 1e-6 : 1e-5);
     EXPECT_NEAR(summary.dual, truth.primal, form == Form::exact ? 1e-6 : 1e-5);
   }
@@ -144,7 +145,8 @@ TEST(Storages, TheMeanOfTheBlockGapsIsPrimalMinusDualAlsoAfterManyUpdates) {
       machine.oracle->find_planes(all, machine.solver->weights(), losses, gaps);
       const double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0) / 150;
       const double primal = machine.solver->primal_at(machine.solver->weights());
-      EXPECT_NEAR(primal - machine.solver->state().dual(), gap, 2e-6 * primal) << static_cast<int>(form) << " " << count;
+      EXPECT_NEAR(primal - machine.solver->state().dual(), gap, 2e-6 * primal)
+          << static_cast<int>(form) << " " << count;
     }
   }
 }

@@ -43,7 +43,8 @@ inline MarginMatrix random_margin(int classes, std::uint64_t seed) {
   Random random(seed);
   std::vector<float> values(static_cast<std::size_t>(classes) * classes);
   for (int y = 0; y < classes; ++y)
-    for (int t = 0; t < classes; ++t) values[y * classes + t] = y == t ? 0.0f : static_cast<float>(random.uniform(0.2, 2));
+    for (int t = 0; t < classes; ++t)
+      values[y * classes + t] = y == t ? 0.0f : static_cast<float>(random.uniform(0.2, 2));
   return MarginMatrix(classes, values);
 }
 
@@ -60,7 +61,8 @@ inline void linear_scores(const Data& data, std::span<const std::int32_t> sample
   for (std::size_t b = 0; b < samples.size(); ++b)
     for (int y = 0; y < data.classes; ++y) {
       double sum = w.exact[data.classes * data.width + y];
-      for (std::int64_t j = 0; j < data.width; ++j) sum += w.exact[y * data.width + j] * data.row(samples[b])[j];
+      for (std::int64_t j = 0; j < data.width; ++j)
+        sum += w.exact[y * data.width + j] * data.row(samples[b])[j];
       out[b * data.classes + y] = static_cast<float>(sum);
     }
 }
@@ -68,7 +70,9 @@ inline void linear_scores(const Data& data, std::span<const std::int32_t> sample
 class LinearLabelModel final : public LabelModel {
  public:
   LinearLabelModel(const Data& data, const Threads& threads)
-      : data_(data), rows_(data.features.data(), data.samples, data.width), threads_(threads),
+      : data_(data),
+        rows_(data.features.data(), data.samples, data.width),
+        threads_(threads),
         directions_(data.classes, data.width, Bias::yes, threads) {}
 
   std::int64_t dimension() const override { return data_.dimension(); }
@@ -76,8 +80,8 @@ class LinearLabelModel final : public LabelModel {
     const auto count = std::ssize(samples);
     buffer_.resize(static_cast<std::size_t>(count * data_.width));
     const float* z = rows_.rows(samples, buffer_);
-    parallel_gemm(threads_, Transpose::no, Transpose::yes, count, data_.classes, data_.width, 1, z, data_.width,
-                  w.rounded.data(), data_.width, 0, out.data(), data_.classes);
+    parallel_gemm(threads_, Transpose::no, Transpose::yes, count, data_.classes, data_.width, 1, z,
+                  data_.width, w.rounded.data(), data_.width, 0, out.data(), data_.classes);
     for (std::int64_t b = 0; b < count; ++b)
       for (int y = 0; y < data_.classes; ++y)
         out[b * data_.classes + y] += w.rounded[data_.classes * data_.width + y];
@@ -142,7 +146,8 @@ class LinearExplicitModel final : public ExplicitModel {
         const int truth = data_.labels[i], best = augment(margin_, truth, score.data());
         for (const auto& [label, sign] : {std::pair(best, 1.0f), std::pair(truth, -1.0f)}) {
           float* row = out.rows.data() + b * n;
-          for (std::int64_t j = 0; j < data_.width; ++j) row[label * data_.width + j] += sign * data_.row(i)[j];
+          for (std::int64_t j = 0; j < data_.width; ++j)
+            row[label * data_.width + j] += sign * data_.row(i)[j];
           row[data_.classes * data_.width + label] += sign;
         }
         out.offsets[b] += margin_(best, truth);
