@@ -17,7 +17,7 @@ struct BatchReport {
   double loss = 0;           // sum_b H_b(w), before the move
   double gap = 0;            // sum_b g_b, before the move
   double offset_change = 0;  // of sum_i ell_i
-  double mean_step = 0;
+  double mean_step = 0;      // of the blocks that had a gap
 };
 
 class BlockAscent {

@@ -34,15 +34,15 @@ class FrankWolfe final : public BlockAscent {
   std::uint64_t block_bytes() const override { return oracle_.block_bytes(); }
 
  private:
-  void take_single_step(const Directions& directions, std::span<const double> gaps, double dual_scale,
-                        std::span<float> psi_change);
+  void take_steps(const Directions& directions, double dual_scale, std::span<float> psi_change);
+  void take_single_step(const Directions& directions, double dual_scale, std::span<float> psi_change);
 
   Oracle& oracle_;
   StepRule rule_;
   Threads threads_;
   StepOptions step_options_;
-  std::vector<double> losses_;
-  std::vector<float> gram_, steps_;
+  std::vector<double> losses_, moving_gaps_;
+  std::vector<float> gram_, moving_steps_, steps_;  // moving: of the blocks that have a gap
 };
 
 }  // namespace lwsvm

@@ -31,6 +31,7 @@ const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples
   found_.resize(count);
   scores_.resize(count * classes);
   seeds_.resize(count * classes);
+  positions_.clear();
   model_.scores(samples, w, scores_);
   for (std::size_t b = 0; b < count; ++b) {
     float* row = scores_.data() + b * classes;
@@ -38,7 +39,9 @@ const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples
     const int best = found_[b] = augment(margin_, truth, row);
     losses[b] = static_cast<double>(row[best]) - row[truth];  // Delta(truth, truth) = 0
     gaps[b] = static_cast<double>(row[best]) - blocks_.dot(samples[b], row);
-    const std::span<float> seed(seeds_.data() + b * classes, classes);
+    if (gaps[b] <= 0) continue;
+    const std::span<float> seed(seeds_.data() + positions_.size() * classes, classes);
+    positions_.push_back(static_cast<std::int32_t>(b));
     blocks_.read(samples[b], seed);
     for (float& weight : seed) weight = -weight;
     if (best == truth)
@@ -46,7 +49,7 @@ const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples
     else
       seed[best] += 1.0f;
   }
-  return model_.backward(samples, seeds_);
+  return model_.backward(samples, positions_, std::span(seeds_).first(positions_.size() * classes));
 }
 
 void LabelOracle::commit(std::span<const float> steps) {

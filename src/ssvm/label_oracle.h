@@ -25,8 +25,11 @@ class LabelModel {
   virtual std::int64_t dimension() const = 0;
   // out (batch x classes): the scores of these samples at w.
   virtual void scores(std::span<const std::int32_t> samples, const Weights& w, std::span<float> out) = 0;
-  // d_b = J_b^T seeds_b, seeds (batch x classes). Always follows scores() of the same samples.
-  virtual const Directions& backward(std::span<const std::int32_t> samples, std::span<const float> seeds) = 0;
+  // d_k = J^T seeds_k for some of the samples of the last scores(): those at these positions, rising, of its
+  // batch. seeds: positions x classes. There may be no positions at all.
+  virtual const Directions& backward(std::span<const std::int32_t> samples,
+                                     std::span<const std::int32_t> positions,
+                                     std::span<const float> seeds) = 0;
 };
 
 class LabelOracle final : public Oracle {
@@ -53,6 +56,7 @@ class LabelOracle final : public Oracle {
   LabelBlocks blocks_;
   int evaluation_batch_;
   std::vector<std::int32_t> batch_, found_;  // the last find_planes: samples, and the label that attains H
+  std::vector<std::int32_t> positions_;      // of the samples with a gap
   std::vector<float> scores_, seeds_;
 };
 

@@ -24,12 +24,15 @@ class Oracle {
 
   // For each of the given blocks (all different) the plane that attains H_b(w), compared with the block's
   // own:
-  //   losses[b] = H_b(w),   gaps[b] = H_b(w) - <psi_b, w> - ell_b,   direction d_b = psi*_b - psi_b.
-  // The directions stay valid until the next call of any method.
+  //   losses[b] = H_b(w),   gaps[b] = H_b(w) - <psi_b, w> - ell_b
+  // Returns the directions d_b = psi*_b - psi_b of the blocks with gaps[b] > 0, in their order, and of no
+  // other: most blocks of a nearly solved problem have no gap, and need no backward pass. They stay valid
+  // until the next call of any method.
   virtual const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w,
                                         std::span<double> losses, std::span<double> gaps) = 0;
 
-  // Moves the blocks of the last find_planes by these steps: psi_b += s d_b, ell_b += s (ell*_b - ell_b).
+  // Moves the blocks of the last find_planes: psi_b += s d_b, ell_b += s (ell*_b - ell_b). A step for each
+  // block, 0 for those without a direction.
   virtual void commit(std::span<const float> steps) = 0;
 
   // 1/N sum_i H_i(w), touching no block.

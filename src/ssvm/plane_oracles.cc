@@ -60,7 +60,19 @@ const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samp
     gaps[b] = losses[b] - small_dot(own, output, p) - offsets_[samples[b]];
     for (std::int64_t o = 0; o < p; ++o) found[o] -= own[o];  // from here on the direction
   }
-  directions_.look_at(static_cast<int>(samples.size()), found_slopes_.data(), planes_.inputs);
+  const std::int64_t q = model_.inputs();
+  moving_slopes_.clear();
+  moving_inputs_.clear();
+  int moving = 0;
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    if (gaps[b] <= 0) continue;
+    const float* slope = found_slopes_.data() + b * p;
+    const float* input = planes_.inputs + b * q;
+    moving_slopes_.insert(moving_slopes_.end(), slope, slope + p);
+    moving_inputs_.insert(moving_inputs_.end(), input, input + q);
+    ++moving;
+  }
+  directions_.look_at(moving, moving_slopes_.data(), moving_inputs_.data());
   return directions_;
 }
 
@@ -68,6 +80,7 @@ void FactoredOracle::commit(std::span<const float> steps) {
   LWSVM_CHECK(steps.size() == batch_.size());
   const std::int64_t p = model_.outputs();
   for (std::size_t b = 0; b < steps.size(); ++b) {
+    if (steps[b] == 0.0f) continue;
     float* own = slopes_.data() + batch_[b] * p;
     const float* direction = found_slopes_.data() + b * p;
     for (std::int64_t o = 0; o < p; ++o) own[o] += steps[b] * direction[o];
@@ -123,7 +136,15 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
     losses[b] = found_sum + found_offsets_[b];
     gaps[b] = losses[b] - own_sum - offsets_[blocks[b]];
   });
-  directions_.look_at(static_cast<int>(blocks.size()), found_rows_.data());
+  rows_of_.assign(blocks.size(), -1);
+  std::int32_t moving = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (gaps[b] <= 0) continue;
+    const float* row = found_rows_.data() + b * n;
+    if (moving != static_cast<std::int32_t>(b)) std::copy_n(row, n, found_rows_.data() + moving * n);
+    rows_of_[b] = moving++;
+  }
+  directions_.look_at(moving, found_rows_.data());
   return directions_;
 }
 
@@ -133,7 +154,7 @@ void ExplicitOracle::commit(std::span<const float> steps) {
   threads_.for_each(static_cast<int>(steps.size()), [&](int b, int) {
     if (steps[b] == 0.0f) return;
     float* own = rows_.data() + batch_[b] * n;
-    const float* direction = found_rows_.data() + b * n;
+    const float* direction = found_rows_.data() + rows_of_[b] * n;
     for (std::int64_t j = 0; j < n; ++j) own[j] += steps[b] * direction[j];
     offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
   });

@@ -74,6 +74,7 @@ class FactoredOracle final : public Oracle {
   FactoredPlanes planes_;
   std::vector<std::int32_t> batch_;
   std::vector<float> found_inputs_, found_outputs_, found_slopes_;
+  std::vector<float> moving_slopes_, moving_inputs_;  // rows of the samples with a gap
   std::vector<double> found_offsets_;
 };
 
@@ -101,7 +102,8 @@ class ExplicitOracle final : public Oracle {
   std::vector<double> offsets_;  // blocks: ell_b
   ExplicitDirections directions_;
   std::vector<std::int32_t> batch_;
-  std::vector<float> found_rows_;
+  std::vector<float> found_rows_;      // from find_planes on, directions: those of blocks with a gap, packed
+  std::vector<std::int32_t> rows_of_;  // block of the batch -> its row, -1: no gap
   std::vector<double> found_offsets_;
 };
 

@@ -58,7 +58,7 @@ BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualS
   }
   sweep_projections(state.dual_scale());
   apply(psi_change, report);
-  report.mean_step /= static_cast<double>(samples.size());
+  report.mean_step /= static_cast<double>(active_.size());
   return report;
 }
 

@@ -59,6 +59,7 @@ class EnumeratedOracle final : public Oracle {
     const std::vector<double> at(w.exact.begin(), w.exact.end());
     batch_.assign(blocks.begin(), blocks.end());
     found_.clear();
+    rows_of_.clear();
     directions_.rows.clear();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const reference::Plane& best = best_plane(blocks[b], at);
@@ -66,6 +67,8 @@ class EnumeratedOracle final : public Oracle {
       losses[b] = value(best, at);
       gaps[b] = losses[b] - value(own, at);
       found_.push_back(best.ell);
+      rows_of_.push_back(directions_.rows.size());
+      if (gaps[b] <= 0) continue;
       auto& row = directions_.rows.emplace_back(best.psi);
       for (std::size_t j = 0; j < row.size(); ++j) row[j] -= own.psi[j];
     }
@@ -74,8 +77,10 @@ class EnumeratedOracle final : public Oracle {
 
   void commit(std::span<const float> steps) override {
     for (std::size_t b = 0; b < steps.size(); ++b) {
+      if (steps[b] == 0) continue;
       reference::Plane& own = own_[batch_[b]];
-      for (std::size_t j = 0; j < own.psi.size(); ++j) own.psi[j] += steps[b] * directions_.rows[b][j];
+      for (std::size_t j = 0; j < own.psi.size(); ++j)
+        own.psi[j] += steps[b] * directions_.rows[rows_of_[b]][j];
       own.ell += steps[b] * (found_[b] - own.ell);
     }
   }
@@ -125,6 +130,7 @@ class EnumeratedOracle final : public Oracle {
   DoubleDirections directions_;
   std::vector<std::int32_t> batch_;
   std::vector<double> found_;
+  std::vector<std::size_t> rows_of_;
 };
 
 }  // namespace lwsvm::toys

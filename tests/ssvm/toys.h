@@ -86,8 +86,11 @@ class LinearLabelModel final : public LabelModel {
       for (int y = 0; y < data_.classes; ++y)
         out[b * data_.classes + y] += w.rounded[data_.classes * data_.width + y];
   }
-  const Directions& backward(std::span<const std::int32_t> samples, std::span<const float> seeds) override {
-    directions_.look_at(static_cast<int>(samples.size()), seeds.data(), rows_.rows(samples, buffer_));
+  const Directions& backward(std::span<const std::int32_t> samples, std::span<const std::int32_t> positions,
+                             std::span<const float> seeds) override {
+    std::vector<std::int32_t> some;
+    for (const auto position : positions) some.push_back(samples[position]);
+    directions_.look_at(static_cast<int>(some.size()), seeds.data(), rows_.rows(some, buffer_));
     return directions_;
   }
 
