@@ -97,6 +97,7 @@ struct Convolution::Impl {
 
   std::optional<dnnl::convolution_backward_weights::primitive_desc> gradient_desc;
   dnnl::convolution_backward_weights gradient;
+  dnnl::reorder unpack;  // of the gradient: called once a sample where every sample has its own
 
   std::size_t scratch = 0;
 
@@ -171,6 +172,8 @@ void Convolution::Impl::make_weight_gradient(const Window& window,
                                                window.strides, window.dilation, window.pad_low, window.pad_high),
       user_scratchpad(), cpu(), forward_hint);
   gradient = dnnl::convolution_backward_weights(*gradient_desc);
+  unpack = dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), gradient_desc->diff_weights_desc(), cpu(),
+                                                       plain_weights(g.out_channels, g.in_channels, g)));
   reserve(*gradient_desc);
 }
 
@@ -248,9 +251,11 @@ void Convolution::weight_gradient(const float* input, const float* output_gradie
 }
 
 void Convolution::unpack_gradient(const float* packed_weights, float* weights) const {
+  SingleThreadScope single;
   const auto& g = impl_->g;
-  reorder(impl_->gradient_desc->diff_weights_desc(), packed_weights, plain_weights(g.out_channels, g.in_channels, g),
-          weights);
+  memory packed = view(impl_->gradient_desc->diff_weights_desc(), packed_weights);
+  memory plain = view(plain_weights(g.out_channels, g.in_channels, g), weights);
+  impl_->unpack.execute(stream(), packed, plain);
 }
 
 std::string Convolution::implementations() const {

@@ -38,11 +38,11 @@ class RelayoutKernel final : public Kernel {
   TensorSpec from_, to_;
 };
 
-// Which nodes the target depends on.
-std::vector<bool> ancestors(const Graph& graph, int target) {
+// Which nodes the targets depend on.
+std::vector<bool> ancestors(const Graph& graph, const std::vector<int>& targets) {
   std::vector<bool> needed(graph.nodes().size(), false);
-  needed[static_cast<std::size_t>(target)] = true;
-  for (int node = target; node >= 0; --node)
+  for (int target : targets) needed[static_cast<std::size_t>(target)] = true;
+  for (int node = *std::max_element(targets.begin(), targets.end()); node >= 0; --node)
     if (needed[static_cast<std::size_t>(node)])
       for (int input : graph.node(node).inputs) needed[static_cast<std::size_t>(input)] = true;
   return needed;
@@ -50,9 +50,9 @@ std::vector<bool> ancestors(const Graph& graph, int target) {
 
 // A ReLU that feeds one max-pool and nothing else: maxpool(relu(x)) = relu(maxpool(x)), done in one go by the pool.
 // Not if one of the two replays its pattern and the other does not.
-bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed, int target,
+bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed, const std::vector<int>& targets,
                   const std::vector<int>& free_nodes) {
-  if (node == target || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu") return false;
+  if (contains(targets, node) || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu") return false;
   int pools = 0;
   for (int consumer : graph.consumers(node)) {
     if (!needed[static_cast<std::size_t>(consumer)]) continue;
@@ -109,10 +109,12 @@ std::int64_t place(std::vector<Lifetime>& blocks) {
 Program::Program(const Graph& graph, const ProgramOptions& options) : options_(options) {
   const int target = options.target >= 0 ? options.target : graph.scores();
   differentiates_ = !options.learn.empty() || !options.input_gradients.empty();
-  const std::vector<bool> needed = ancestors(graph, target);
+  std::vector<int> targets = options.extra_targets;
+  targets.push_back(target);
+  const std::vector<bool> needed = ancestors(graph, targets);
   std::vector<bool> absorbed(graph.nodes().size(), false);
   node_value_.assign(graph.nodes().size(), -1);
-  for (int node = 0; node <= target; ++node) {
+  for (int node = 0; node <= *std::max_element(targets.begin(), targets.end()); ++node) {
     const auto at = static_cast<std::size_t>(node);
     if (graph.node(node).is_input()) {
       Value input;
@@ -123,7 +125,7 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
       input_values_.push_back(node_value_[at]);
       values_.push_back(std::move(input));
     } else if (needed[at]) {
-      absorbed[at] = pool_absorbs(graph, node, needed, target, options.free_nodes);
+      absorbed[at] = pool_absorbs(graph, node, needed, targets, options.free_nodes);
       const int source = graph.node(node).inputs[0];
       if (absorbed[at])
         node_value_[at] = node_value_[static_cast<std::size_t>(source)];
@@ -131,10 +133,12 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
         add_step(graph, node, absorbed[static_cast<std::size_t>(source)], contains(options.learn, node));
     }
   }
-  // Whoever reads the result finds it in the order that was asked for.
-  target_value_ = layout_for(
-      node_value_[static_cast<std::size_t>(target)],
-      options.image_layout == Layout::channels_last ? LayoutWish::channels_last : LayoutWish::channels_first);
+  // Whoever reads the results finds them in the order that was asked for.
+  const LayoutWish wish =
+      options.image_layout == Layout::channels_last ? LayoutWish::channels_last : LayoutWish::channels_first;
+  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], wish);
+  for (int extra : options.extra_targets)
+    extra_values_.push_back(layout_for(node_value_[static_cast<std::size_t>(extra)], wish));
   share_memory();
   plan_memory();
 }
@@ -224,13 +228,13 @@ void Program::share_memory() {
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i].root = values_[i].gradient_root = static_cast<int>(i);
   for (const Step& step : steps_) {
     const int input = step.inputs[0];
-    const bool alone = value(input).consumers.size() == 1 && input != target_value_;
+    const bool alone = value(input).consumers.size() == 1 && !is_target(input);
     const bool kept = runs_backward(step) && step.kernel->keeps_inputs();
     if (step.kernel->in_place() && alone && !kept) value(step.output).root = value(input).root;
   }
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     const int input = step->inputs[0];
-    const bool alone = value(input).consumers.size() == 1 && input != target_value_;
+    const bool alone = value(input).consumers.size() == 1 && !is_target(input);
     if (step->kernel->in_place() && alone && runs_backward(*step) && value(input).differentiated)
       value(input).gradient_root = value(step->output).gradient_root;
   }
@@ -255,7 +259,7 @@ void Program::plan_memory() {
       block.covers(consumer);
       if (runs_backward(step) && step.kernel->keeps_inputs()) block.covers(backward_time(consumer));
     }
-    if (v == target_value_) block.covers(end);
+    if (is_target(v)) block.covers(end);
   }
   std::vector<Lifetime> detours;
   if (differentiates_) {
@@ -336,6 +340,12 @@ float* Program::input(Workspace& workspace, int graph_input) const {
 const float* Program::output(const Workspace& workspace) const {
   return workspace.arena.data() + value(target_value_).offset;
 }
+
+const float* Program::extra_output(const Workspace& workspace, int index) const {
+  return workspace.arena.data() + value(extra_values_[static_cast<std::size_t>(index)]).offset;
+}
+
+bool Program::is_target(int index) const { return index == target_value_ || contains(extra_values_, index); }
 
 float* Program::output_gradient(Workspace& workspace) const { return gradient_at(workspace, target_value_); }
 

@@ -20,6 +20,7 @@ namespace lwsvm {
 struct ProgramOptions {
   int samples = 1;
   int target = -1;                   // the node to compute; -1: the scores
+  std::vector<int> extra_targets;    // further nodes whose values are wanted
   bool training = false;             // batch statistics, dropout
   std::vector<int> learn;            // nodes whose parameter gradient is wanted
   std::vector<int> input_gradients;  // graph inputs whose gradient is wanted
@@ -62,6 +63,7 @@ class Program {
   // Inputs are written, and the output is read, in the order of ProgramOptions::image_layout.
   float* input(Workspace& workspace, int graph_input = 0) const;
   const float* output(const Workspace& workspace) const;
+  const float* extra_output(const Workspace& workspace, int index) const;
   float* output_gradient(Workspace& workspace) const;
   const float* input_gradient(const Workspace& workspace, int graph_input = 0) const;
   const TensorSpec& output_spec() const { return values_[static_cast<std::size_t>(target_value_)].spec; }
@@ -113,6 +115,7 @@ class Program {
   void share_memory();
   void plan_memory();
 
+  bool is_target(int value) const;
   int step_count() const { return static_cast<int>(steps_.size()); }
   int backward_time(int step) const { return 2 * step_count() - step; }
   bool runs_backward(const Step& step) const { return differentiates_ && value(step.output).differentiated; }
@@ -135,6 +138,7 @@ class Program {
   std::vector<int> input_values_;      // of the graph's inputs, in order
   std::vector<std::size_t> barriers_;  // steps that need sums over the batch
   int target_value_ = -1;
+  std::vector<int> extra_values_;
   std::size_t arena_floats_ = 0, pattern_bytes_ = 0, scratch_floats_ = 0, packed_floats_ = 0;
 };
 

@@ -107,9 +107,7 @@ std::int64_t ConvolutionLayer::flops(std::span<const Shape>, const Shape& output
   return 2 * element_count(output) * (spec_.in_channels / spec_.groups) * spec_.window.height * spec_.window.width;
 }
 
-std::unique_ptr<Kernel> ConvolutionLayer::compile(const CompileRequest& request) const {
-  const Shape& in = request.inputs[0].shape;
-  const Shape& out = request.output.shape;
+ConvolutionGeometry ConvolutionLayer::geometry(const Shape& in, const Shape& out) const {
   const WindowSpec& w = spec_.window;
   ConvolutionGeometry geometry;
   geometry.in_channels = spec_.in_channels;
@@ -129,8 +127,13 @@ std::unique_ptr<Kernel> ConvolutionLayer::compile(const CompileRequest& request)
   geometry.pad_left = w.pad_left;
   geometry.pad_bottom = w.pad_bottom;
   geometry.pad_right = w.pad_right;
+  return geometry;
+}
+
+std::unique_ptr<Kernel> ConvolutionLayer::compile(const CompileRequest& request) const {
   return std::make_unique<ConvolutionKernel>(
-      geometry, request.samples, ConvolutionUse{spec_.bias, request.input_gradient, request.parameter_gradient});
+      geometry(request.inputs[0].shape, request.output.shape), request.samples,
+      ConvolutionUse{spec_.bias, request.input_gradient, request.parameter_gradient});
 }
 
 }  // namespace lwsvm

@@ -1,6 +1,7 @@
 // Convolution of images, with groups, stride, dilation and padding; weights [out][in/groups][kh][kw], bias [out].
 #pragma once
 
+#include "engine/convolution.h"
 #include "net/layer.h"
 
 namespace lwsvm {
@@ -30,6 +31,7 @@ class ConvolutionLayer final : public Layer {
   explicit ConvolutionLayer(const ConvolutionSpec& spec);
 
   const ConvolutionSpec& spec() const { return spec_; }
+  ConvolutionGeometry geometry(const Shape& input, const Shape& output) const;
 
   std::string_view kind() const override { return "Conv"; }
   Linearity linearity() const override { return Linearity::linear; }

@@ -1,0 +1,142 @@
+#include "lwsvm/layer_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/simd.h"
+
+namespace lwsvm {
+namespace {
+
+ProgramOptions prefix_options(const Graph& network, const Tail& tail, int chunk) {
+  ProgramOptions options;
+  options.samples = chunk;
+  options.target = network.node(tail.open_node).inputs[0];
+  options.extra_targets = tail.frontier;
+  options.image_layout = Layout::channels_last;
+  return options;
+}
+
+std::size_t packed_bytes(const PatternSection& section) {
+  return section.bits == 1 ? (section.bytes_per_sample + 7) / 8 : section.bytes_per_sample;
+}
+
+LWSVM_SIMD void pack_bits(const std::uint8_t* bytes, std::size_t count, std::uint8_t* bits) {
+  for (std::size_t i = 0; i < count / 8; ++i) {
+    unsigned value = 0;
+    for (std::size_t k = 0; k < 8; ++k) value |= static_cast<unsigned>(bytes[8 * i + k] & 1) << k;
+    bits[i] = static_cast<std::uint8_t>(value);
+  }
+  if (count % 8 != 0) {
+    unsigned value = 0;
+    for (std::size_t k = 0; k < count % 8; ++k) value |= static_cast<unsigned>(bytes[count / 8 * 8 + k] & 1) << k;
+    bits[count / 8] = static_cast<std::uint8_t>(value);
+  }
+}
+
+LWSVM_SIMD void unpack_bits(const std::uint8_t* bits, std::size_t count, std::uint8_t* bytes) {
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = (bits[i / 8] >> (i % 8)) & 1;
+}
+
+}  // namespace
+
+LayerInputs::LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int chunk,
+                         std::uint64_t budget, const Threads& threads)
+    : source_(source),
+      chunk_(chunk),
+      image_size_(element_count(network.node(network.inputs()[0]).shape)),
+      prefix_(network, prefix_options(network, tail, chunk)) {
+  prefix_.load(network);
+  for (int worker = 0; worker < threads.count(); ++worker) workspaces_.push_back(prefix_.make_workspace());
+  sizes_.push_back(element_count(network.node(network.node(tail.open_node).inputs[0]).shape));
+  for (int node : tail.frontier) sizes_.push_back(element_count(network.node(node).shape));
+  row_ = std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0});
+  const auto wanted = static_cast<std::uint64_t>(row_ * source.size()) * sizeof(float);
+  if (wanted > budget) return;
+  values_.resize(static_cast<std::size_t>(row_ * source.size()));
+  const auto chunks = static_cast<int>((source.size() + chunk - 1) / chunk);
+  threads.for_each(chunks, [&](int piece, int worker) {
+    std::vector<std::int32_t> samples;
+    const std::int64_t first = std::int64_t{piece} * chunk_, last = std::min(source_.size(), first + chunk_);
+    for (std::int64_t i = first; i < last; ++i) samples.push_back(static_cast<std::int32_t>(i));
+    run_prefix(samples, worker);
+    for (std::int64_t i = first; i < last; ++i) {
+      float* row = values_.data() + i * row_;
+      for (int part = 0; part < parts(); ++part) {
+        std::copy_n(prefix_part(part, worker) + (i - first) * size(part), size(part), row);
+        row += size(part);
+      }
+    }
+  });
+  cached_ = true;
+}
+
+void LayerInputs::run_prefix(std::span<const std::int32_t> samples, int worker) {
+  Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+  float* input = prefix_.input(workspace);
+  // A short chunk is filled up with its last sample: the program always runs on `chunk` of them.
+  for (int i = 0; i < chunk_; ++i)
+    source_.read(samples[std::min(static_cast<std::size_t>(i), samples.size() - 1)], input + i * image_size_);
+  prefix_.forward(workspace, PatternUse::ignore);
+}
+
+const float* LayerInputs::prefix_part(int part, int worker) const {
+  const Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+  return part == 0 ? prefix_.output(workspace) : prefix_.extra_output(workspace, part - 1);
+}
+
+void LayerInputs::fetch(std::span<const std::int32_t> samples, std::span<float* const> targets, int worker) {
+  if (!cached_) run_prefix(samples, worker);
+  std::int64_t offset = 0;
+  for (std::size_t part = 0; part < targets.size(); ++part) {
+    const std::int64_t length = sizes_[part];
+    if (cached_)
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        std::copy_n(values_.data() + samples[i] * row_ + offset, length,
+                    targets[part] + static_cast<std::int64_t>(i) * length);
+    else
+      std::copy_n(prefix_part(static_cast<int>(part), worker), length * static_cast<std::int64_t>(samples.size()),
+                  targets[part]);
+    offset += length;
+  }
+}
+
+void LayerInputs::fetch_inputs(std::span<const std::int32_t> samples, float* target, int worker) {
+  float* const targets[] = {target};
+  fetch(samples, targets, worker);
+}
+
+PatternCache::PatternCache(std::vector<PatternSection> sections, std::int64_t samples)
+    : sections_(std::move(sections)) {
+  for (const PatternSection& section : sections_) row_ += packed_bytes(section);
+  packed_.resize(row_ * static_cast<std::size_t>(samples));
+}
+
+void PatternCache::store(std::int64_t sample, const std::uint8_t* patterns, int at) {
+  std::uint8_t* target = packed_.data() + static_cast<std::size_t>(sample) * row_;
+  for (const PatternSection& section : sections_) {
+    const std::uint8_t* source =
+        patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
+    if (section.bits == 1)
+      pack_bits(source, section.bytes_per_sample, target);
+    else
+      std::memcpy(target, source, section.bytes_per_sample);
+    target += packed_bytes(section);
+  }
+}
+
+void PatternCache::load(std::int64_t sample, std::uint8_t* patterns, int at) const {
+  const std::uint8_t* source = packed_.data() + static_cast<std::size_t>(sample) * row_;
+  for (const PatternSection& section : sections_) {
+    std::uint8_t* target = patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
+    if (section.bits == 1)
+      unpack_bits(source, section.bytes_per_sample, target);
+    else
+      std::memcpy(target, source, section.bytes_per_sample);
+    source += packed_bytes(section);
+  }
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,50 @@
+// The open layer itself: a dense layer or a convolution with free weights w = (weights, biases).
+//
+//   u = W z + b          outputs of a chunk of samples
+//   psi = J^T delta      the derivative of <delta, u> with respect to w, one row a sample
+//
+// Images lie channels-last. Everything runs on the calling thread; one object serves all workers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/convolution.h"
+#include "net/graph.h"
+#include "ssvm/directions.h"
+
+namespace lwsvm {
+
+class OpenLayer {
+ public:
+  // Ready for chunks of up to `samples`.
+  OpenLayer(const Graph& network, int node, int samples);
+  ~OpenLayer();
+
+  bool dense() const { return convolution_ == nullptr; }
+  bool has_bias() const { return has_bias_; }
+  std::int64_t input_size() const { return input_size_; }
+  std::int64_t output_size() const { return output_size_; }
+  std::int64_t dimension() const { return dimension_; }
+  std::size_t scratch_floats() const;
+
+  // Not while a forward is running.
+  void load(std::span<const float> w);
+  void forward(const float* inputs, int samples, float* outputs, float* scratch) const;
+
+  // Convolutions: psi of one sample, in the order of w; `packed` holds packed_floats().
+  std::size_t packed_floats() const;
+  void slope_row(const float* input, const float* output_slope, float* row, float* packed, float* scratch) const;
+
+ private:
+  int samples_;
+  bool has_bias_ = false;
+  std::int64_t input_size_ = 0, output_size_ = 0, dimension_ = 0, weight_count_ = 0;
+  std::vector<float> w_;
+  std::unique_ptr<Convolution> convolution_;         // whole chunks, forward
+  std::unique_ptr<Convolution> sample_convolution_;  // one sample, gradient
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,377 @@
+#include "lwsvm/refiner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "dc/tail.h"
+
+namespace lwsvm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr double least_gain_of_a_pass = 0.005;
+
+double half_square(std::span<const float> w) {
+  double sum = 0;
+  for (float x : w) sum += static_cast<double>(x) * static_cast<double>(x);
+  return sum / 2;
+}
+
+// A solver's arrays, in a checkpoint.
+class CheckpointArchive final : public StateArchive {
+ public:
+  CheckpointArchive(Checkpoint& checkpoint, bool loading) : checkpoint_(checkpoint), loading_(loading) {}
+
+  bool loading() const override { return loading_; }
+  void array(std::string_view name, std::vector<double>& values) override { exchange(name, values); }
+  void array(std::string_view name, std::vector<float>& values) override { exchange(name, values); }
+  void array(std::string_view name, std::vector<std::int32_t>& values) override { exchange(name, values); }
+  void array(std::string_view name, std::vector<std::uint64_t>& values) override { exchange(name, values); }
+  void array(std::string_view name, std::vector<std::uint8_t>& values) override { exchange(name, values); }
+
+ private:
+  template <typename T>
+  void exchange(std::string_view name, std::vector<T>& values) {
+    if (loading_)
+      values = checkpoint_.take<T>(std::string(name));
+    else
+      checkpoint_.put(std::string(name), values);
+  }
+
+  Checkpoint& checkpoint_;
+  bool loading_;
+};
+
+std::vector<double> flat(const NetworkQuality& q) {
+  return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy};
+}
+
+NetworkQuality quality_of(std::span<const double> values) { return {values[0], values[1], values[2], values[3]}; }
+
+}  // namespace
+
+void RefineOptions::validate() const {
+  if (!(lambda > 0) || !std::isfinite(lambda)) fail("refine", "lambda is {}; it must be positive", lambda);
+  if (mu && (!(*mu >= 0) || !std::isfinite(*mu))) fail("refine", "mu is {}; it must be 0 or more", *mu);
+  if (passes < 0) fail("refine", "{} passes; give 0 or more", passes);
+  if (!(gap > 0 && gap < 1)) fail("refine", "the gap is {}; it is a fraction between 0 and 1", gap);
+  if (max_epochs < 1) fail("refine", "{} epochs; give 1 or more", max_epochs);
+  if (batch < 1) fail("refine", "a batch of {}; give 1 or more", batch);
+}
+
+std::string_view to_string(RefineEnd end) {
+  switch (end) {
+    case RefineEnd::passes_done: return "all passes done";
+    case RefineEnd::validation_fell: return "validation accuracy fell below the best";
+    case RefineEnd::little_gained: return "the objective fell by less than 0.5% in a pass";
+    case RefineEnd::stopped: return "stopped";
+  }
+  return "";
+}
+
+// An open layer: its problem, its solver, and where the trust region is with it.
+struct Refiner::ActiveSolve {
+  int node;
+  std::unique_ptr<LayerProblem> problem;
+  BcfwSolver solver;
+  double mu;
+  std::uint64_t attempt = 0;
+  std::uint64_t further = 0;  // how often it was solved further
+  std::uint64_t epochs = 0;   // of attempts that are over
+  double seconds = 0;
+
+  void visit(StateArchive& archive) {
+    archive.scalar("solve.mu", mu);
+    archive.scalar("solve.attempt", attempt);
+    archive.scalar("solve.further", further);
+    archive.scalar("solve.epochs", epochs);
+    archive.scalar("solve.seconds", seconds);
+    solver.visit(archive);
+  }
+};
+
+Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
+                 const RefineOptions& options, const Threads& threads)
+    : graph_(graph),
+      train_(train),
+      validation_(validation && validation->size() > 0 ? validation : nullptr),
+      loss_(loss),
+      options_(options),
+      threads_(threads),
+      evaluator_(graph, threads),
+      layers_(options.layers.empty() ? refinable_layers(graph) : options.layers) {
+  options_.validate();
+  LWSVM_CHECK(loss.kind() == LossKind::hinge);
+  if (layers_.empty()) fail("refine", "no layer of this network can be refined");
+  for (int node : layers_) cut_tail(graph, node);  // throws, with the reason, where one cannot
+  std::sort(layers_.rbegin(), layers_.rend());
+  for (float w : graph.parameters())
+    if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
+  for (int node : layers_) mu_.push_back(initial_mu(node));
+}
+
+Refiner::~Refiner() = default;
+
+double Refiner::initial_mu(int) const { return options_.mu.value_or(initial_mu_over_lambda * options_.lambda); }
+
+NetworkQuality Refiner::measure() {
+  NetworkQuality quality;
+  const LossSums sums = evaluator_.evaluate(train_, loss_);
+  quality.train_loss = sums.mean_loss();
+  quality.objective = evaluator_.objective(sums, options_.lambda);
+  quality.train_accuracy = sums.accuracy();
+  if (validation_) quality.val_accuracy = evaluator_.evaluate(*validation_, loss_).accuracy();
+  return quality;
+}
+
+RefineEnd Refiner::run(RefineObserver& observer) {
+  if (!started_) {
+    start_ = current_ = best_ = measure();
+    best_parameters_ = graph_.parameters();
+    pass_start_objective_ = current_.objective;
+    started_ = true;
+  }
+  RefineEnd end = RefineEnd::passes_done;
+  while (pass_ < options_.passes) {
+    for (; layer_index_ < layers_.size(); ++layer_index_) {
+      const std::optional<LayerUpdate> update = update_layer(layers_[layer_index_], observer);
+      if (!update) return RefineEnd::stopped;
+      ++updates_;
+      rejected_ += !update->accepted;
+      rises_ += update->after > update->before;
+      observer.on_update(*update);
+    }
+    if (pass_is_last(end)) {
+      observer.on_pass(pass_, current_);
+      break;
+    }
+    observer.on_pass(pass_, current_);
+    observer.on_safe_point();
+  }
+  return end;
+}
+
+// Bookkeeping at the end of a pass, and whether it was the last.
+bool Refiner::pass_is_last(RefineEnd& end) {
+  ++pass_;
+  layer_index_ = 0;
+  const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
+  const bool better = validation_ ? current_.val_accuracy > best_.val_accuracy ||
+                                        (current_.val_accuracy == best_.val_accuracy &&
+                                         current_.objective < best_.objective)
+                                  : current_.objective < best_.objective;
+  if (better) {
+    best_ = current_;
+    best_parameters_ = graph_.parameters();
+    best_pass_ = pass_;
+  }
+  const double gained = pass_start_objective_ - current_.objective;
+  const bool little = gained < least_gain_of_a_pass * pass_start_objective_;
+  pass_start_objective_ = current_.objective;
+  if (fell && options_.keep == Keep::best) {
+    end = RefineEnd::validation_fell;
+    return true;
+  }
+  if (little) {
+    end = RefineEnd::little_gained;
+    return true;
+  }
+  return false;
+}
+
+void Refiner::keep_chosen() {
+  if (options_.keep == Keep::best && started_) graph_.parameters() = best_parameters_;
+}
+
+LayerProblemOptions Refiner::problem_options(int node) const {
+  LayerProblemOptions options;
+  options.memory = options_.memory;
+  const bool dense = graph_.node(node).layer->kind() == "Dense";
+  const bool everything = options_.search == Search::full || (options_.search == Search::automatic && dense);
+  options.free_layers = everything ? free_layer_count(graph_, node) : 0;
+  if (options_.mode == RefineMode::paper) {
+    options.split = LossSplit::paper;
+    options.step_rule = StepRule::single;
+    options.exact_svm_layer = false;
+  }
+  return options;
+}
+
+StoppingOptions Refiner::stopping_options(double gap) const {
+  StoppingOptions stopping;
+  stopping.max_epochs = options_.max_epochs;
+  stopping.gap_fraction = gap;
+  if (options_.mode == RefineMode::paper) {
+    stopping.gap_fraction = 0;
+    stopping.relative_gap = 0;
+    stopping.min_dual_rise = 0.01;
+  }
+  return stopping;
+}
+
+std::vector<float> Refiner::weights(int node) const {
+  const auto begin = graph_.parameters().begin() + graph_.node(node).trained.begin;
+  return {begin, begin + graph_.node(node).trained.size};
+}
+
+void Refiner::set_weights(int node, std::span<const double> w) {
+  std::transform(w.begin(), w.end(), graph_.parameters().begin() + graph_.node(node).trained.begin,
+                 [](double x) { return static_cast<float>(x); });
+}
+
+// Of the last iterate and the weighted average the one with the lower true objective, left in the graph. Returns that
+// objective; `model` becomes m(w) there.
+double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary, double& model) {
+  const double others = options_.lambda * (graph_.half_squared_norm() - half_square(weights(active.node)));
+  const auto objective_of = [&](std::span<const double> w) {
+    set_weights(active.node, w);
+    return evaluator_.objective(evaluator_.evaluate(train_, loss_), options_.lambda);
+  };
+  const bool paper = options_.mode == RefineMode::paper;
+  const std::vector<double> average = active.solver.average_weights();
+  const Weights last = active.solver.weights();
+  const double last_objective =
+      paper ? std::numeric_limits<double>::infinity() : objective_of(last.exact);
+  const double average_objective = objective_of(average);
+  const bool use_average = average_objective < last_objective;
+  if (!use_average) set_weights(active.node, last.exact);
+  const std::vector<float> chosen = weights(active.node);
+  const WeightVector point{std::span<const float>(chosen)};
+  const double mean_surrogate = !use_average && summary.certified ? summary.mean_loss
+                                                                  : active.problem->blocks().mean_loss(point.view());
+  model = others + options_.lambda * half_square(chosen) + mean_surrogate;
+  return std::min(last_objective, average_objective);
+}
+
+std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& observer) {
+  const Clock::time_point begin = Clock::now();
+  const double seconds_before = seconds_;
+  observer.on_open(pass_ + 1, graph_.node(node).name);
+  const std::vector<float> anchor = weights(node);
+  BcfwOptions solver_options;
+  solver_options.lambda = options_.lambda;
+  solver_options.mu = mu_[layer_index_];
+  solver_options.schedule.batch_size = options_.batch;
+  solver_options.schedule.fixed_batches = options_.mode == RefineMode::paper;
+  solver_options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
+
+  auto problem = std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(node), threads_);
+  BlockAscent& blocks = problem->blocks();
+  active_.reset(new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, anchor, solver_options, threads_),
+                                solver_options.mu});
+  ActiveSolve& active = *active_;
+  active.solver.set_anchor_loss(current_.train_loss);
+  if (pending_solve_) {
+    CheckpointArchive archive(*pending_solve_, true);
+    active.visit(archive);
+    pending_solve_.reset();
+  }
+
+  LayerUpdate update;
+  update.pass = pass_ + 1;
+  update.layer = graph_.node(node).name;
+  update.form = active.problem->form();
+  update.before = update.after = current_.objective;
+  update.cache_bytes = active.problem->cache_bytes();
+  const double active_seconds_before = active.seconds;
+  const auto keep_time = [&] {
+    active.seconds = active_seconds_before + seconds_since(begin);
+    seconds_ = seconds_before + seconds_since(begin);
+  };
+  for (;;) {
+    const double gap = options_.gap * std::pow(0.3, static_cast<double>(active.further));
+    const Summary summary = active.solver.solve(stopping_options(gap), [&](const SolveProgress& progress) {
+      keep_time();
+      observer.on_progress(progress);
+      observer.on_safe_point();
+      return !observer.stop_requested();
+    });
+    if (summary.reason == StopReason::interrupted) return std::nullopt;
+    active.epochs += static_cast<std::uint64_t>(summary.epochs);
+    update.epochs = static_cast<int>(active.epochs);
+    update.attempts = static_cast<int>(active.attempt + active.further + 1);
+    update.primal = summary.primal;
+    update.dual = summary.dual;
+    update.gap = summary.gap;
+    update.mu = active.mu;
+    update.dual_bytes = std::max(update.dual_bytes, blocks.block_bytes());
+
+    Trial trial;
+    trial.before = current_.objective;
+    trial.after = take_best_candidate(active, summary, trial.model);
+    update.predicted = trial.predicted();
+    update.actual = trial.actual();
+    const Verdict verdict = judge(trial);
+    const bool paper = options_.mode == RefineMode::paper;
+    const double mu_then = options_.mu || paper ? active.mu : next_mu(trial, verdict, active.mu, options_.lambda);
+    if (verdict == Verdict::accept || paper) {  // the paper takes whatever comes
+      update.accepted = true;
+      update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), trial.ratio());
+      mu_[layer_index_] = mu_then;
+      current_ = measure();
+      break;
+    }
+    std::copy(anchor.begin(), anchor.end(), graph_.parameters().begin() + graph_.node(node).trained.begin);
+    active.mu = mu_then;
+    mu_[layer_index_] = mu_then;
+    if (verdict == Verdict::solve_further ? ++active.further > 2 : ++active.attempt >= most_attempts) {
+      update.reason = verdict == Verdict::reject ? "the objective would have risen" : "nothing to gain";
+      break;
+    }
+    if (verdict == Verdict::reject) active.solver.set_regularisation(options_.lambda, active.mu);
+  }
+  update.next_mu = mu_[layer_index_];
+  update.after = current_.objective;
+  update.train_accuracy = current_.train_accuracy;
+  update.val_accuracy = current_.val_accuracy;
+  keep_time();
+  update.seconds = active.seconds;
+  active_.reset();
+  return update;
+}
+
+void Refiner::save(Checkpoint& checkpoint) {
+  checkpoint.put_view("refine.parameters", std::span<const float>(graph_.parameters()));
+  checkpoint.put_view("refine.best_parameters", std::span<const float>(best_parameters_));
+  checkpoint.put("refine.start", flat(start_));
+  checkpoint.put("refine.current", flat(current_));
+  checkpoint.put("refine.best", flat(best_));
+  checkpoint.put("refine.mu", mu_);
+  checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
+  checkpoint.put("refine.counts", std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
+                                                            best_pass_, updates_, rejected_, rises_, active_ != nullptr});
+  if (!active_) return;
+  CheckpointArchive archive(checkpoint, false);
+  active_->visit(archive);
+}
+
+void Refiner::restore(Checkpoint checkpoint) {
+  std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()), graph_.parameters().begin());
+  best_parameters_ = checkpoint.take<float>("refine.best_parameters");
+  start_ = quality_of(checkpoint.get<double>("refine.start", 4));
+  current_ = quality_of(checkpoint.get<double>("refine.current", 4));
+  best_ = quality_of(checkpoint.get<double>("refine.best", 4));
+  std::ranges::copy(checkpoint.get<double>("refine.mu", mu_.size()), mu_.begin());
+  const auto reals = checkpoint.get<double>("refine.reals", 2);
+  pass_start_objective_ = reals[0];
+  seconds_ = reals[1];
+  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 8);
+  started_ = counts[0] != 0;
+  pass_ = counts[1];
+  layer_index_ = static_cast<std::size_t>(counts[2]);
+  best_pass_ = counts[3];
+  updates_ = counts[4];
+  rejected_ = counts[5];
+  rises_ = counts[6];
+  if (counts[7] != 0) pending_solve_ = std::make_unique<Checkpoint>(std::move(checkpoint));
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,146 @@
+// LW-SVM: refines a network layer by layer, each layer a latent structured SVM [BZK17, Alg. 2].
+//
+//   repeat (a pass)
+//     for every chosen layer, output to input:
+//       linearise the network at w_t                         (src/dc: CCCP's convex surrogate)
+//       solve the layer problem in its dual                  (src/ssvm: block-coordinate Frank-Wolfe, no step size)
+//       accept the candidate only if the true objective fell (trust_region.h), adapt mu
+//   until  validation accuracy fell, or F fell by less than 0.5% in the pass, or --passes
+//
+// The objective F is lower after every accepted update: checked, every time, by the evaluator that also reports it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/checkpoint.h"
+#include "base/sample_source.h"
+#include "engine/threads.h"
+#include "lwsvm/layer_problem.h"
+#include "lwsvm/trust_region.h"
+#include "net/evaluator.h"
+#include "net/graph.h"
+#include "net/loss.h"
+#include "ssvm/bcfw.h"
+
+namespace lwsvm {
+
+enum class Search { labels, automatic, full };
+enum class Keep { best, last };
+enum class RefineMode { standard, paper };
+
+struct RefineOptions {
+  std::vector<int> layers;   // nodes to open; empty: all that can be
+  double lambda = 1e-3;
+  std::optional<double> mu;  // fixes it; otherwise adapted, starting at 10 lambda
+  int passes = 10;
+  double gap = 0.1;          // an inner solve ends at gap <= this * (P(w_t) - D)
+  int max_epochs = 50;       // of one inner solve
+  int batch = 200;
+  Search search = Search::automatic;
+  Keep keep = Keep::best;
+  RefineMode mode = RefineMode::standard;
+  std::uint64_t memory = std::uint64_t{4} << 30;
+  std::uint64_t seed = 0;
+
+  void validate() const;  // throws Error
+};
+
+struct NetworkQuality {
+  double objective = 0, train_loss = 0, train_accuracy = 0;
+  double val_accuracy = -1;  // -1: no validation part
+};
+
+struct LayerUpdate {
+  int pass = 0;
+  std::string layer, form, reason;
+  bool accepted = false;
+  double mu = 0, next_mu = 0;
+  int epochs = 0, attempts = 0;
+  double primal = 0, dual = 0, gap = 0;
+  double before = 0, after = 0;         // objective; after = before when rejected
+  double predicted = 0, actual = 0;     // of the last trial
+  double train_accuracy = 0, val_accuracy = -1;
+  std::uint64_t dual_bytes = 0, cache_bytes = 0;
+  double seconds = 0;                   // of this update
+};
+
+class RefineObserver {
+ public:
+  virtual ~RefineObserver() = default;
+  virtual void on_open(int /*pass*/, const std::string& /*layer*/) {}
+  virtual void on_progress(const SolveProgress& /*progress*/) {}
+  virtual void on_update(const LayerUpdate& /*update*/) {}
+  virtual void on_pass(int /*pass*/, const NetworkQuality& /*quality*/) {}
+  virtual void on_safe_point() {}  // the state may be saved here
+  virtual bool stop_requested() { return false; }
+};
+
+enum class RefineEnd { passes_done, validation_fell, little_gained, stopped };
+std::string_view to_string(RefineEnd end);
+
+class Refiner {
+ public:
+  // `validation` may be null. The graph is changed in place and holds what is kept in the end.
+  Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
+          const RefineOptions& options, const Threads& threads);
+  ~Refiner();
+
+  RefineEnd run(RefineObserver& observer);
+  // Puts the network that is to be kept into the graph: the best pass end, or the last.
+  void keep_chosen();
+
+  const NetworkQuality& start() const { return start_; }
+  const std::vector<int>& layers() const { return layers_; }
+  int pass() const { return pass_; }
+  int best_pass() const { return best_pass_; }
+  int updates() const { return updates_; }
+  int rejected() const { return rejected_; }
+  int rises() const { return rises_; }  // always 0, but counted
+  double seconds() const { return seconds_; }
+
+  void save(Checkpoint& checkpoint);           // without the graph's structure
+  void restore(Checkpoint checkpoint);
+
+ private:
+  struct ActiveSolve;
+
+  NetworkQuality measure();
+  std::optional<LayerUpdate> update_layer(int node, RefineObserver& observer);
+  bool pass_is_last(RefineEnd& end);
+  LayerProblemOptions problem_options(int node) const;
+  StoppingOptions stopping_options(double gap) const;
+  double take_best_candidate(ActiveSolve& active, const Summary& summary, double& model);
+  void set_weights(int node, std::span<const double> w);
+  std::vector<float> weights(int node) const;
+  double initial_mu(int node) const;
+
+  Graph& graph_;
+  const SampleSource& train_;
+  const SampleSource* validation_;
+  const Loss& loss_;
+  RefineOptions options_;
+  Threads threads_;
+  Evaluator evaluator_;
+  std::vector<int> layers_;  // output to input
+
+  bool started_ = false;
+  NetworkQuality start_, current_;
+  int pass_ = 0;                // finished passes
+  std::size_t layer_index_ = 0;
+  double pass_start_objective_ = 0;
+  std::vector<double> mu_;      // per layer
+  std::vector<float> best_parameters_;
+  NetworkQuality best_;
+  int best_pass_ = 0;
+  int updates_ = 0, rejected_ = 0, rises_ = 0;
+  double seconds_ = 0;
+
+  std::unique_ptr<ActiveSolve> active_;          // while a layer is open
+  std::unique_ptr<Checkpoint> pending_solve_;  // restored, until its layer is open again
+};
+
+}  // namespace lwsvm
