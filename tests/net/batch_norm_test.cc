@@ -98,7 +98,7 @@ void expect_trains_like_naive(Graph graph, int samples, std::uint64_t seed) {
   EXPECT_NEAR(sums.mean_loss(), objective(setting), 2e-5);
   Direction direction;
   direction.inputs = {std::vector<double>(setting.inputs[0].values.size(), 0.0)};
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
+  for (std::size_t i = 0; i < gradient.size(); i += repetitions(1, 5)) {
     direction.parameters.assign(gradient.size(), 0.0);
     direction.parameters[i] = 1;
     ASSERT_NEAR(gradient[i], finite_difference(setting, direction, 2e-6, objective), 2e-5)

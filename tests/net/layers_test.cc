@@ -76,6 +76,9 @@ TEST(Convolution, FollowsItsDefinition) {
   spec = convolution(16, 3, {3, 3});
   pad(spec.window, 1, 1, 1, 1);
   expect_layer_like_naive(layer<ConvolutionLayer>(spec), {{16, 3, 5}}, "backward as a flipped forward");
+  spec = convolution(16, 3, {3, 2});
+  pad(spec.window, 2, 0, 0, 1);
+  expect_layer_like_naive(layer<ConvolutionLayer>(spec), {{16, 3, 5}}, "the same with uneven padding");
   spec = convolution(9, 3, {2, 2});
   pad(spec.window, 2, 2, 2, 2);
   expect_layer_like_naive(layer<ConvolutionLayer>(spec), {{9, 3, 3}},
