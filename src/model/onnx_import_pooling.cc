@@ -12,9 +12,11 @@ std::vector<std::int64_t> pair(const NodeImport& node, const char* name, std::ve
                                std::int64_t least) {
   const std::size_t count = otherwise.size();
   std::vector<std::int64_t> values = node.integers(name, std::move(otherwise));
-  if (values.size() != count) node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
+  if (values.size() != count)
+    node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
   for (std::int64_t value : values)
-    if (value < least || value > largest_attribute) node.fail("its attribute '{}' has the value {}", name, value);
+    if (value < least || value > largest_attribute)
+      node.fail("its attribute '{}' has the value {}", name, value);
   return values;
 }
 
@@ -75,8 +77,10 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<s
   const std::string automatic = node.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     const bool behind = automatic == "SAME_UPPER";
-    std::tie(w.pad_top, w.pad_bottom) = same_padding(image[1], w.height, w.stride_height, w.dilation_height, behind);
-    std::tie(w.pad_left, w.pad_right) = same_padding(image[2], w.width, w.stride_width, w.dilation_width, behind);
+    std::tie(w.pad_top, w.pad_bottom) =
+        same_padding(image[1], w.height, w.stride_height, w.dilation_height, behind);
+    std::tie(w.pad_left, w.pad_right) =
+        same_padding(image[2], w.width, w.stride_width, w.dilation_width, behind);
   } else if (automatic == "VALID") {
     w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 0;
   } else if (automatic != "NOTSET" && !automatic.empty()) {
@@ -85,6 +89,8 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<s
   return w;
 }
 
-std::span<const OperatorImporter> pooling_importers() { return table; }
+std::span<const OperatorImporter> pooling_importers() {
+  return table;
+}
 
 }  // namespace lwsvm

@@ -15,7 +15,8 @@ void import_flatten(NodeImport& node) {
   const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
   std::int64_t axis = node.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis != 1) node.fail("Flatten with axis {} is not supported, only with 1: the batch stays an axis of its own", axis);
+  if (axis != 1)
+    node.fail("Flatten with axis {} is not supported, only with 1: the batch stays an axis of its own", axis);
   node.emit([] { return std::make_shared<FlattenLayer>(); }, {node.tensor(0)});
 }
 
@@ -32,7 +33,8 @@ void import_reshape(NodeImport& node) {
     if (sample[i] == -1) ++open;
     if (sample[i] == 0 || sample[i] < -1) node.fail("Reshape to {} is not possible", to_string(target));
   }
-  if (open > 1 || (open == 1 && target[0] == -1)) node.fail("Reshape to {} leaves two sizes open", to_string(target));
+  if (open > 1 || (open == 1 && target[0] == -1))
+    node.fail("Reshape to {} leaves two sizes open", to_string(target));
   Shape known = sample;
   std::replace(known.begin(), known.end(), std::int64_t{-1}, std::int64_t{1});
   const auto count = checked_count(known, largest_value);
@@ -47,7 +49,8 @@ void import_transpose(NodeImport& node) {
   if (order.size() != rank || order[0] != 0) node.fail("Transpose that moves the batch is not supported");
   Integers sample_order;
   for (std::size_t i = 1; i < rank; ++i) {
-    if (order[i] < 1 || order[i] >= static_cast<std::int64_t>(rank)) node.fail("Transpose names axis {}", order[i]);
+    if (order[i] < 1 || order[i] >= static_cast<std::int64_t>(rank))
+      node.fail("Transpose names axis {}", order[i]);
     sample_order.push_back(order[i] - 1);
   }
   node.emit([&] { return std::make_shared<TransposeLayer>(sample_order); }, {node.tensor(0)});
@@ -70,8 +73,8 @@ void import_pad(NodeImport& node) {
   node.emit([&] { return std::make_shared<PadLayer>(before, after, value); }, {node.tensor(0)});
 }
 
-// Up to opset 9 starts, ends and axes are attributes, then inputs. Negative positions count from the end, and what
-// lies outside is moved to the edge.
+// Up to opset 9 starts, ends and axes are attributes, then inputs. Negative positions count from the end, and
+// what lies outside is moved to the edge.
 void import_slice(NodeImport& node) {
   node.expect_inputs(1, 5);
   const Shape& in = node.shape(0);
@@ -83,7 +86,8 @@ void import_slice(NodeImport& node) {
   if (axes.empty())
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    node.fail("Slice has {} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(), steps.size());
+    node.fail("Slice has {} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(),
+              steps.size());
 
   Shape start(in.size(), 0), step(in.size(), 1), count = in;
   for (std::size_t k = 0; k < starts.size(); ++k) {
@@ -97,7 +101,8 @@ void import_slice(NodeImport& node) {
     }
     const auto a = static_cast<std::size_t>(axis - 1);
     const std::int64_t size = in[a];
-    if (steps[k] == 0 || steps[k] < -largest_value || steps[k] > largest_value) node.fail("Slice with step {}", steps[k]);
+    if (steps[k] == 0 || steps[k] < -largest_value || steps[k] > largest_value)
+      node.fail("Slice with step {}", steps[k]);
     const bool forward = steps[k] > 0;
     const auto settle = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
       if (position < 0) position += size;
@@ -156,13 +161,15 @@ void import_constant(NodeImport& node) {
 }
 
 constexpr OperatorImporter table[] = {
-    {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout}, {"Flatten", import_flatten},
-    {"Identity", import_identity}, {"Pad", import_pad},         {"Reshape", import_reshape}, {"Slice", import_slice},
-    {"Transpose", import_transpose},
+    {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout},
+    {"Flatten", import_flatten}, {"Identity", import_identity}, {"Pad", import_pad},
+    {"Reshape", import_reshape}, {"Slice", import_slice},       {"Transpose", import_transpose},
 };
 
 }  // namespace
 
-std::span<const OperatorImporter> shape_importers() { return table; }
+std::span<const OperatorImporter> shape_importers() {
+  return table;
+}
 
 }  // namespace lwsvm

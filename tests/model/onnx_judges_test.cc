@@ -55,13 +55,17 @@ std::vector<Subject> every_subject() {
   std::vector<Subject> subjects;
   const auto add = [&](const std::string& name, Graph graph, double low, double high, std::size_t samples) {
     const auto size = static_cast<std::size_t>(element_count(graph.node(graph.inputs()[0]).shape));
-    subjects.push_back({name, std::move(graph), random_floats(samples * size, low, high, subjects.size() + 1)});
+    subjects.push_back(
+        {name, std::move(graph), random_floats(samples * size, low, high, subjects.size() + 1)});
   };
   for (const KindCase& test : every_kind()) add(test.name, graph_of(test), -1, 1, 3);
-  for (std::uint64_t seed = 0; seed < 10; ++seed) add(fmt::format("random{}", seed), random_graph(seed), -1, 1, 3);
-  const auto arch = [&](const std::string& name, const std::string& text, const Shape& input, bool per_pixel) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    add(fmt::format("random{}", seed), random_graph(seed), -1, 1, 3);
+  const auto arch = [&](const std::string& name, const std::string& text, const Shape& input,
+                        bool per_pixel) {
     const auto constants = static_cast<std::size_t>(per_pixel ? element_count(input) : 1);
-    Graph graph = build_network(text, input, 10, random_floats(constants, 100, 130, 1), random_floats(constants, 50, 70, 2), 5);
+    Graph graph = build_network(text, input, 10, random_floats(constants, 100, 130, 1),
+                                random_floats(constants, 50, 70, 2), 5);
     for (float& value : graph.statistics()) value = value * 0.9f + 0.05f;  // as if trained a little
     add(name, std::move(graph), 0, 255, 2);
   };
@@ -71,7 +75,8 @@ std::vector<Subject> every_subject() {
   arch("resnet20", "resnet20", {3, 32, 32}, true);
   arch("everything",
        "conv6x3-bn-prelu-conv6x3-maxout3-leaky0.1-abs-relu6-avgpool3s1p1-pool2-dropout0.25-"
-       "res(conv8x3s2-relu-conv8x3)-respad(conv12x3s2-bn)-inception(conv2x1|conv3x3-relu|pool3s1p1|id)-gmp-dense9-maxout2-bn-relu",
+       "res(conv8x3s2-relu-conv8x3)-respad(conv12x3s2-bn)-inception(conv2x1|conv3x3-relu|pool3s1p1|id)-gmp-"
+       "dense9-maxout2-bn-relu",
        {2, 16, 16}, true);
   return subjects;
 }
@@ -111,20 +116,24 @@ class OnnxRuntime : public testing::Test {
       Model model;
       model.graph = subject.graph;
       write_onnx(model, stem + ".onnx");
-      write_file_atomically(stem + ".in", {reinterpret_cast<const char*>(subject.inputs.data()), subject.inputs.size() * 4});
+      write_file_atomically(
+          stem + ".in", {reinterpret_cast<const char*>(subject.inputs.data()), subject.inputs.size() * 4});
       Shape shape = subject.graph.node(subject.graph.inputs()[0]).shape;
       shape.insert(shape.begin(), static_cast<std::int64_t>(subject.inputs.size()) / element_count(shape));
-      jobs.push_back({{"model", stem + ".onnx"}, {"input", stem + ".in"}, {"shape", shape}, {"output", stem + ".out"}});
+      jobs.push_back(
+          {{"model", stem + ".onnx"}, {"input", stem + ".in"}, {"shape", shape}, {"output", stem + ".out"}});
     }
     write_file_atomically(folder_ / "jobs.json", jobs.dump());
-    const auto [code, printed] = run(fmt::format("node '{}' '{}' '{}'", (source_dir / "tests/model/onnx_scores.js").string(),
-                                                 runtime_, (folder_ / "jobs.json").string()));
+    const auto [code, printed] =
+        run(fmt::format("node '{}' '{}' '{}'", (source_dir / "tests/model/onnx_scores.js").string(), runtime_,
+                        (folder_ / "jobs.json").string()));
     ASSERT_EQ(code, 0) << printed;
     for (const Subject& subject : subjects) {
       const std::string bytes = read_file(folder_ / (subject.name + ".out"));
       const std::vector<float> ours = our_scores(subject.graph, subject.inputs);
       ASSERT_EQ(bytes.size(), ours.size() * 4) << subject.name;
-      const auto row = static_cast<std::size_t>(element_count(subject.graph.node(subject.graph.output()).shape));
+      const auto row =
+          static_cast<std::size_t>(element_count(subject.graph.node(subject.graph.output()).shape));
       double worst = 0;
       for (std::size_t begin = 0; begin < ours.size(); begin += row) {
         double scale = 1e-6, error = 0;  // relative to the largest score of the sample
@@ -146,7 +155,9 @@ class OnnxRuntime : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(OnnxRuntime, GivesTheSameScores) { judge(every_subject()); }
+TEST_F(OnnxRuntime, GivesTheSameScores) {
+  judge(every_subject());
+}
 
 TEST_F(OnnxRuntime, GivesTheSameScoresOnRealImages) {
   const char* path = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
@@ -156,7 +167,8 @@ TEST_F(OnnxRuntime, GivesTheSameScoresOnRealImages) {
   const int got = ::gzread(file, bytes.data(), static_cast<unsigned>(bytes.size()));
   ::gzclose(file);
   ASSERT_EQ(got, static_cast<int>(bytes.size()));
-  Subject subject{"fashion", build_network("mnist", {1, 28, 28}, 10, {0}, {256}, 3), {bytes.begin() + 16, bytes.end()}};
+  Subject subject{
+      "fashion", build_network("mnist", {1, 28, 28}, 10, {0}, {256}, 3), {bytes.begin() + 16, bytes.end()}};
   judge({subject});
 }
 
