@@ -201,6 +201,7 @@ void Convolution::pack(const float* weights) {
 std::size_t Convolution::scratch_floats() const { return impl_->scratch; }
 
 void Convolution::forward(const float* input, const float* bias, float* output, float* scratch) const {
+  SingleThreadScope single;
   const auto& desc = impl_->forward_desc;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, view(impl_->input, input)},
                                             {DNNL_ARG_WEIGHTS, view(desc.weights_desc(), impl_->forward_weights.data())},
@@ -211,6 +212,7 @@ void Convolution::forward(const float* input, const float* bias, float* output, 
 }
 
 void Convolution::input_gradient(const float* output_gradient, float* input_gradient, float* scratch) const {
+  SingleThreadScope single;
   if (impl_->flipped_desc) {
     const auto& desc = *impl_->flipped_desc;
     impl_->flipped.execute(stream(),
@@ -234,6 +236,7 @@ std::size_t Convolution::packed_gradient_floats() const {
 
 void Convolution::weight_gradient(const float* input, const float* output_gradient, float* packed_weights, float* bias,
                                   float* scratch) const {
+  SingleThreadScope single;
   LWSVM_CHECK(impl_->gradient_desc.has_value());
   const auto& desc = *impl_->gradient_desc;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, view(impl_->input, input)},

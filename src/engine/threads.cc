@@ -3,45 +3,136 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace lwsvm {
+namespace {
 
-int hardware_threads() {
-  return std::max(1, omp_get_num_procs());
+constexpr int spins_before_sleep = 2000;  // some ten microseconds: about what waking a thread costs
+
+thread_local bool inside_for_each = false;
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
 }
 
-SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) {
-  omp_set_num_threads(1);
-}
-SingleThreadScope::~SingleThreadScope() {
-  omp_set_num_threads(before_);
-}
+}  // namespace
 
-Threads::Threads(int count) : count_(count > 0 ? count : hardware_threads()) {}
+int hardware_threads() { return std::max(1, omp_get_num_procs()); }
+
+SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+SingleThreadScope::~SingleThreadScope() { omp_set_num_threads(before_); }
+
+class Threads::Pool {
+ public:
+  explicit Pool(int count) : count_(count) {
+    for (int worker = 1; worker < count; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+  }
+
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  int count() const { return count_; }
+
+  void run(int pieces, const std::function<void(int, int)>& body) {
+    const std::lock_guard one_at_a_time(busy_);
+    body_ = &body;
+    pieces_ = pieces;
+    next_ = 0;
+    failure_ = nullptr;
+    working_.store(count_ - 1, std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(mutex_);
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    work(0);
+    for (int spin = 0; working_.load(std::memory_order_acquire) > 0; ++spin) {
+      relax();
+      if (spin > spins_before_sleep) {
+        std::unique_lock lock(mutex_);
+        finished_.wait(lock, [this] { return working_.load(std::memory_order_acquire) == 0; });
+      }
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void serve(int worker) {
+    std::uint64_t seen = 0;
+    for (;;) {
+      for (int spin = 0; spin < spins_before_sleep && generation_.load(std::memory_order_acquire) == seen; ++spin) relax();
+      if (generation_.load(std::memory_order_acquire) == seen) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return closing_ || generation_.load(std::memory_order_acquire) != seen; });
+        if (generation_.load(std::memory_order_acquire) == seen) return;  // closing
+      }
+      seen = generation_.load(std::memory_order_acquire);
+      work(worker);
+      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        { const std::lock_guard lock(mutex_); }
+        finished_.notify_one();
+      }
+    }
+  }
+
+  void work(int worker) {
+    SingleThreadScope single;
+    inside_for_each = true;
+    for (int piece = next_.fetch_add(1); piece < pieces_; piece = next_.fetch_add(1)) {
+      try {
+        (*body_)(piece, worker);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+      }
+    }
+    inside_for_each = false;
+  }
+
+  int count_;
+  std::vector<std::thread> threads_;
+  std::mutex busy_, mutex_;
+  std::condition_variable wake_, finished_;
+  bool closing_ = false;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<int> working_{0}, next_{0};
+  int pieces_ = 0;
+  const std::function<void(int, int)>* body_ = nullptr;
+  std::exception_ptr failure_;
+};
+
+Threads::Threads(int count) : pool_(std::make_shared<Pool>(count > 0 ? count : hardware_threads())) {}
+Threads::~Threads() = default;
+Threads::Threads(const Threads&) = default;
+Threads& Threads::operator=(const Threads&) = default;
+
+int Threads::count() const { return pool_->count(); }
 
 void Threads::for_each(int pieces, const std::function<void(int, int)>& body) const {
-  const int team = std::min(count_, pieces);
-  if (team <= 1) {
+  if (pieces <= 1 || pool_->count() == 1 || inside_for_each) {
     SingleThreadScope single;
     for (int piece = 0; piece < pieces; ++piece) body(piece, 0);
     return;
   }
-  std::exception_ptr failure = nullptr;
-#pragma omp parallel num_threads(team)
-  {
-    SingleThreadScope single;
-#pragma omp for schedule(dynamic, 1)
-    for (int piece = 0; piece < pieces; ++piece) {
-      try {
-        body(piece, omp_get_thread_num());
-      } catch (...) {
-#pragma omp critical(lwsvm_failure)
-        if (!failure) failure = std::current_exception();
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  pool_->run(pieces, body);
 }
 
 void Threads::for_ranges(std::int64_t size, std::int64_t range,

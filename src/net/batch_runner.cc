@@ -15,6 +15,10 @@ std::size_t chunk_count(std::size_t batch_size) {
   return std::min<std::size_t>(batch_size, std::max(8, 2 * hardware_threads()));
 }
 
+// A seed for the random numbers of one chunk in one step. Mixed, not added: steps are numbered one after the other, and
+// the chunk that begins at sample 5 must not drop in step 0 what the first chunk drops in step 5.
+std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) { return Random(draw, 0xd20b, begin).next(); }
+
 LWSVM_SIMD void add_chunk(const float* __restrict source, std::int64_t count, float* __restrict target) {
   for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
 }
@@ -52,12 +56,14 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
     plan.chunks.push_back(chunk);
   }
   const bool staged = plan.chunks[0].program->stages() > 1;
-  const auto widest = std::max_element(plan.programs.begin(), plan.programs.end(), [](const auto& a, const auto& b) {
-    return a->arena_floats() < b->arena_floats();
-  });
-  const std::size_t spaces = staged ? count : static_cast<std::size_t>(threads_.count());
-  for (std::size_t i = 0; i < spaces; ++i)
-    plan.workspaces.push_back(staged ? plan.chunks[i].program->make_workspace() : (*widest)->make_workspace());
+  plan.workspaces.resize(staged ? count : static_cast<std::size_t>(threads_.count()));
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+    // A worker meets every program. None is largest in all respects: oneDNN's scratch need not grow with the batch.
+    if (staged)
+      plan.chunks[i].program->fit(plan.workspaces[i]);
+    else
+      for (const auto& program : plan.programs) program->fit(plan.workspaces[i]);
+  }
   std::size_t packed = 0;
   for (auto& program : plan.programs) packed = std::max(packed, program->packed_gradient_floats());
   plan.packed_gradients.resize(packed * count);
@@ -110,7 +116,7 @@ void BatchRunner::run_through(Plan& plan, const SampleSource& source, std::span<
     Chunk& chunk = plan.chunks[static_cast<std::size_t>(piece)];
     Workspace& workspace = plan.workspaces[static_cast<std::size_t>(worker)];
     read_chunk(chunk, workspace, source, batch, plan);
-    chunk.program->forward(workspace, PatternUse::record, 0, nullptr, draw + chunk.begin);
+    chunk.program->forward(workspace, PatternUse::record, 0, nullptr, chunk_draw(draw, chunk.begin));
     judge(chunk, workspace, plan, batch.size(), loss);
     chunk.program->backward(workspace, chunk.packed_gradient, 0);
   });
@@ -139,7 +145,7 @@ void BatchRunner::run_in_stages(Plan& plan, const SampleSource& source, std::spa
         plan, barrier,
         [&](Chunk& chunk, double* sums) {
           if (stage == 0) read_chunk(chunk, *chunk.workspace, source, batch, plan);
-          chunk.program->forward(*chunk.workspace, PatternUse::record, stage, sums, draw + chunk.begin);
+          chunk.program->forward(*chunk.workspace, PatternUse::record, stage, sums, chunk_draw(draw, chunk.begin));
           if (barrier < 0) judge(chunk, *chunk.workspace, plan, batch.size(), loss);
         },
         [&](Program& program, std::span<const double> sums) { program.settle(barrier, sums, size); });

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
-
 namespace lwsvm {
 namespace {
 
@@ -42,25 +40,6 @@ double cross_entropy(const float* scores, int classes, int truth, float* gradien
 
 }  // namespace
 
-MarginMatrix::MarginMatrix(int classes)
-    : classes_(classes), by_truth_(static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes), 1.0f) {
-  for (int y = 0; y < classes; ++y) by_truth_[index(y, y)] = 0.0f;
-}
-
-MarginMatrix::MarginMatrix(int classes, std::vector<float> row_major) : classes_(classes) {
-  const auto size = static_cast<std::size_t>(classes);
-  if (row_major.size() != size * size)
-    fail("loss", "the margin matrix has {} entries, {} classes need {}", row_major.size(), classes, size * size);
-  by_truth_.resize(size * size);
-  for (int p = 0; p < classes; ++p)
-    for (int t = 0; t < classes; ++t) {
-      const float value = row_major[static_cast<std::size_t>(p) * size + static_cast<std::size_t>(t)];
-      if (!std::isfinite(value) || value < 0) fail("loss", "margin ({}, {}) is {}; margins are finite and >= 0", p, t, value);
-      if (p == t && value != 0) fail("loss", "margin ({}, {}) is {}; the diagonal must be 0", p, t, value);
-      by_truth_[index(p, t)] = value;
-    }
-}
-
 LossSums Loss::evaluate(const float* scores, std::span<const std::int32_t> labels, float* gradient,
                         float weight) const {
   LossSums sums;
@@ -69,7 +48,7 @@ LossSums Loss::evaluate(const float* scores, std::span<const std::int32_t> label
     const float* row = scores + i * static_cast<std::size_t>(classes);
     float* slope = gradient ? gradient + i * static_cast<std::size_t>(classes) : nullptr;
     sums.loss += kind_ == LossKind::hinge
-                     ? hinge(row, margins_.for_truth(labels[i]), classes, labels[i], slope, weight)
+                     ? hinge(row, margins_.column(labels[i]), classes, labels[i], slope, weight)
                      : cross_entropy(row, classes, labels[i], slope, weight);
     sums.correct += predicted_class(row, classes) == labels[i];
     ++sums.samples;

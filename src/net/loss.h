@@ -8,30 +8,13 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <utility>
+
+#include "base/margin_matrix.h"
 
 namespace lwsvm {
 
 enum class LossKind { hinge, cross_entropy };
-
-// Delta(predicted, true): C x C, row = predicted, column = true.
-class MarginMatrix {
- public:
-  explicit MarginMatrix(int classes);                        // 0-1
-  MarginMatrix(int classes, std::vector<float> row_major);   // throws Error unless finite, >= 0, zero diagonal
-
-  int classes() const { return classes_; }
-  float operator()(int predicted, int truth) const { return by_truth_[index(predicted, truth)]; }
-  // Delta(., truth) as one row, which is how the loss reads it.
-  const float* for_truth(int truth) const { return by_truth_.data() + index(0, truth); }
-
- private:
-  std::size_t index(int predicted, int truth) const {
-    return static_cast<std::size_t>(truth) * static_cast<std::size_t>(classes_) + static_cast<std::size_t>(predicted);
-  }
-  int classes_;
-  std::vector<float> by_truth_;
-};
 
 struct LossSums {
   double loss = 0;          // summed over samples, in double

@@ -17,6 +17,10 @@ LWSVM_SIMD void add_to(const float* __restrict source, std::int64_t count, float
   for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
 }
 
+bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
 class RelayoutKernel final : public Kernel {
  public:
   RelayoutKernel(int samples, TensorSpec from, TensorSpec to)
@@ -45,12 +49,15 @@ std::vector<bool> ancestors(const Graph& graph, int target) {
 }
 
 // A ReLU that feeds one max-pool and nothing else: maxpool(relu(x)) = relu(maxpool(x)), done in one go by the pool.
-bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed, int target) {
+// Not if one of the two replays its pattern and the other does not.
+bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed, int target,
+                  const std::vector<int>& free_nodes) {
   if (node == target || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu") return false;
   int pools = 0;
   for (int consumer : graph.consumers(node)) {
     if (!needed[static_cast<std::size_t>(consumer)]) continue;
     if (graph.node(consumer).layer->kind() != "MaxPool") return false;
+    if (contains(free_nodes, node) != contains(free_nodes, consumer)) return false;
     ++pools;
   }
   return pools == 1;
@@ -97,10 +104,6 @@ std::int64_t place(std::vector<Lifetime>& blocks) {
   return total;
 }
 
-bool contains(const std::vector<int>& list, int item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 }  // namespace
 
 Program::Program(const Graph& graph, const ProgramOptions& options) : options_(options) {
@@ -114,12 +117,13 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
     if (graph.node(node).is_input()) {
       Value input;
       input.spec = {graph.node(node).shape, Layout::channels_first};
+      if (input.spec.shape.size() == 3) input.spec.layout = options.image_layout;
       input.differentiated = contains(options.input_gradients, node);
       node_value_[at] = static_cast<int>(values_.size());
       input_values_.push_back(node_value_[at]);
       values_.push_back(std::move(input));
     } else if (needed[at]) {
-      absorbed[at] = pool_absorbs(graph, node, needed, target);
+      absorbed[at] = pool_absorbs(graph, node, needed, target, options.free_nodes);
       const int source = graph.node(node).inputs[0];
       if (absorbed[at])
         node_value_[at] = node_value_[static_cast<std::size_t>(source)];
@@ -127,8 +131,10 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
         add_step(graph, node, absorbed[static_cast<std::size_t>(source)], contains(options.learn, node));
     }
   }
-  // Whoever reads the result finds it in the canonical order.
-  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], LayoutWish::channels_first);
+  // Whoever reads the result finds it in the order that was asked for.
+  target_value_ = layout_for(
+      node_value_[static_cast<std::size_t>(target)],
+      options.image_layout == Layout::channels_last ? LayoutWish::channels_last : LayoutWish::channels_first);
   share_memory();
   plan_memory();
 }
@@ -163,6 +169,7 @@ void Program::add_step(const Graph& graph, int node_index, bool absorbs_relu, bo
   Step step;
   step.node = node_index;
   step.learns = learns;
+  step.is_free = contains(options_.free_nodes, node_index);
   std::vector<int> inputs;
   for (int input : node.inputs) inputs.push_back(node_value_[static_cast<std::size_t>(input)]);
   const LayoutWish wish = settle_wish(node.layer->layout_wish(), inputs);
@@ -295,10 +302,14 @@ void Program::plan_memory() {
 
 Workspace Program::make_workspace() const {
   Workspace workspace;
-  workspace.arena.resize(arena_floats_);
-  workspace.patterns.resize(pattern_bytes_);
-  workspace.scratch.resize(scratch_floats_);
+  fit(workspace);
   return workspace;
+}
+
+void Program::fit(Workspace& workspace) const {
+  workspace.arena.resize(std::max(workspace.arena.size(), arena_floats_));
+  workspace.patterns.resize(std::max(workspace.patterns.size(), pattern_bytes_));
+  workspace.scratch.resize(std::max(workspace.scratch.size(), scratch_floats_));
 }
 
 void Program::load(const Graph& graph) {
@@ -308,6 +319,14 @@ void Program::load(const Graph& graph) {
     step.kernel->pack(graph.parameters().data() + node.trained.begin,
                       graph.statistics().data() + node.statistics.begin);
   }
+}
+
+std::vector<PatternSection> Program::replayed_patterns() const {
+  std::vector<PatternSection> sections;
+  for (const Step& step : steps_)
+    if (const std::size_t bytes = step.kernel->pattern_bytes(); bytes > 0 && !step.is_free)
+      sections.push_back({step.pattern, bytes / static_cast<std::size_t>(options_.samples), step.kernel->pattern_bits()});
+  return sections;
 }
 
 float* Program::input(Workspace& workspace, int graph_input) const {
@@ -337,7 +356,7 @@ ForwardArgs Program::forward_args(const Step& step, Workspace& workspace, Patter
   args.inputs = workspace.input_pointers;
   args.output = at(workspace, step.output);
   args.pattern = workspace.patterns.data() + step.pattern;
-  args.use = use;
+  args.use = use == PatternUse::replay && step.is_free ? PatternUse::record : use;
   args.scratch = workspace.scratch.data();
   args.draw = draw + static_cast<std::uint64_t>(step.node) * 0x9e3779b97f4a7c15ULL;
   return args;

@@ -24,6 +24,14 @@ struct ProgramOptions {
   std::vector<int> learn;            // nodes whose parameter gradient is wanted
   std::vector<int> input_gradients;  // graph inputs whose gradient is wanted
   bool record_patterns = false;      // also without a backward pass
+  std::vector<int> free_nodes;       // nodes that choose their pieces anew when the others replay theirs
+  Layout image_layout = Layout::channels_first;  // how the caller writes images into the inputs and reads the output
+};
+
+// Where in Workspace::patterns the pattern of one replayed layer lies: samples x bytes_per_sample.
+struct PatternSection {
+  std::size_t offset = 0, bytes_per_sample = 0;
+  int bits = 8;  // of each byte that tell
 };
 
 // The memory of one chunk of samples on its way through a Program.
@@ -41,6 +49,7 @@ class Program {
 
   int samples() const { return options_.samples; }
   Workspace make_workspace() const;
+  void fit(Workspace& workspace) const;  // grows what is too small for this program; contents are lost
   std::size_t arena_floats() const { return arena_floats_; }
   std::size_t pattern_bytes() const { return pattern_bytes_; }
   bool differentiates() const { return differentiates_; }
@@ -48,7 +57,9 @@ class Program {
   // Reads the graph's parameters and statistics; they must outlive the calls below. Not while a forward is running.
   void load(const Graph& graph);
 
-  // Inputs are written, and the output is read, in channels_first order.
+  std::vector<PatternSection> replayed_patterns() const;
+
+  // Inputs are written, and the output is read, in the order of ProgramOptions::image_layout.
   float* input(Workspace& workspace, int graph_input = 0) const;
   const float* output(const Workspace& workspace) const;
   float* output_gradient(Workspace& workspace) const;
@@ -89,6 +100,7 @@ class Program {
     int output = -1;
     int node = -1;            // -1: a change of layout
     bool learns = false;
+    bool is_free = false;     // records where others replay
     std::size_t pattern = 0;  // where its pattern and its packed gradient begin
     std::size_t packed = 0;
     std::vector<std::int64_t> detour;  // per input: -1, or where its gradient is put before being added to the rest

@@ -47,20 +47,37 @@ LWSVM_SIMD void backward_rows(const float* gradient, const float* __restrict x, 
       out[r * channels + c] = gradient[r * channels + c] * a[c] + x[r * channels + c] * b[c] + c0[c];
 }
 
+// Calls sum(first row, rows, float[2 channels]) for runs of rows and adds the results to sums[2 channels] in double.
+template <typename Sum>
+void sum_by_partials(std::int64_t all_rows, std::int64_t channels, float* scratch, double* sums, const Sum& sum) {
+  std::fill_n(sums, 2 * channels, 0.0);
+  for (std::int64_t row = 0; row < all_rows; row += rows_per_partial) {
+    std::fill_n(scratch, 2 * channels, 0.0f);
+    sum(row, std::min(rows_per_partial, all_rows - row), scratch, scratch + channels);
+    for (std::int64_t c = 0; c < 2 * channels; ++c) sums[c] += static_cast<double>(scratch[c]);
+  }
+}
+
 class FrozenBatchNormKernel final : public Kernel {
  public:
-  FrozenBatchNormKernel(std::int64_t rows, std::int64_t channels, float epsilon)
+  FrozenBatchNormKernel(std::int64_t rows, std::int64_t channels, float epsilon, bool learns)
       : rows_(rows),
         channels_(channels),
         epsilon_(epsilon),
+        learns_(learns),
         scale_(static_cast<std::size_t>(channels)),
         shift_(static_cast<std::size_t>(channels)),
+        mean_(static_cast<std::size_t>(channels)),
+        deviation_(static_cast<std::size_t>(channels)),
         zero_(static_cast<std::size_t>(channels), 0.0f) {}
 
   void pack(const float* parameters, const float* statistics) override {
     for (std::int64_t c = 0; c < channels_; ++c) {
       const double variance = statistics[channels_ + c];
-      const double scale = parameters[c] / std::sqrt(variance + static_cast<double>(epsilon_));
+      const double deviation = std::sqrt(variance + static_cast<double>(epsilon_));
+      const double scale = parameters[c] / deviation;
+      mean_[static_cast<std::size_t>(c)] = statistics[c];
+      deviation_[static_cast<std::size_t>(c)] = static_cast<float>(deviation);
       scale_[static_cast<std::size_t>(c)] = static_cast<float>(scale);
       shift_[static_cast<std::size_t>(c)] =
           static_cast<float>(parameters[channels_ + c] - scale * static_cast<double>(statistics[c]));
@@ -72,16 +89,36 @@ class FrozenBatchNormKernel final : public Kernel {
   }
 
   void backward(const BackwardArgs& args) const override {
+    if (args.parameter_gradient) {
+      std::vector<double> sums(static_cast<std::size_t>(2 * channels_));
+      sum_by_partials(rows_, channels_, args.scratch, sums.data(),
+                      [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+                        sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_, mean_.data(),
+                                 rows, channels_, first, second);
+                      });
+      for (std::size_t c = 0; c < mean_.size(); ++c) {
+        args.parameter_gradient[c] =
+            static_cast<float>(sums[mean_.size() + c] / static_cast<double>(deviation_[c]));
+        args.parameter_gradient[mean_.size() + c] = static_cast<float>(sums[c]);
+      }
+    }
     if (args.input_gradients[0])
       affine_rows(args.output_gradient, scale_.data(), zero_.data(), rows_, channels_, args.input_gradients[0]);
   }
 
   bool in_place() const override { return true; }
+  bool keeps_inputs() const override { return learns_; }
+  std::size_t scratch_floats() const override { return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0); }
+  std::size_t packed_gradient_floats() const override { return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0); }
+  void unpack_gradient(const float* packed, float* parameters) const override {
+    std::copy_n(packed, packed_gradient_floats(), parameters);
+  }
 
  private:
   std::int64_t rows_, channels_;
   float epsilon_;
-  std::vector<float> scale_, shift_, zero_;
+  bool learns_;
+  std::vector<float> scale_, shift_, mean_, deviation_, zero_;
 };
 
 class TrainingBatchNormKernel final : public Kernel {
@@ -104,7 +141,7 @@ class TrainingBatchNormKernel final : public Kernel {
   std::size_t sums() const override { return static_cast<std::size_t>(2 * channels_); }
 
   void gather(const ForwardArgs& args, double* sums) const override {
-    by_partials(args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+    sum_by_partials(rows(), channels_, args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
       sum_moments(args.inputs[0] + row * channels_, centre_.data(), rows, channels_, first, second);
     });
   }
@@ -128,7 +165,7 @@ class TrainingBatchNormKernel final : public Kernel {
   }
 
   void gather_backward(const BackwardArgs& args, double* sums) const override {
-    by_partials(args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+    sum_by_partials(rows(), channels_, args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
       sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_, batch_mean_.data(), rows,
                channels_, first, second);
     });
@@ -176,16 +213,6 @@ class TrainingBatchNormKernel final : public Kernel {
  private:
   std::int64_t rows() const { return samples_ * pixels_; }
 
-  template <typename Sum>
-  void by_partials(float* scratch, double* sums, const Sum& sum) const {
-    std::fill_n(sums, 2 * channels_, 0.0);
-    for (std::int64_t row = 0; row < rows(); row += rows_per_partial) {
-      std::fill_n(scratch, 2 * channels_, 0.0f);
-      sum(row, std::min(rows_per_partial, rows() - row), scratch, scratch + channels_);
-      for (std::int64_t c = 0; c < 2 * channels_; ++c) sums[c] += static_cast<double>(scratch[c]);
-    }
-  }
-
   std::int64_t samples_, pixels_, channels_;
   float epsilon_, momentum_;
   double count_ = 1;
@@ -214,7 +241,7 @@ std::unique_ptr<Kernel> BatchNormLayer::compile(const CompileRequest& request) c
   const std::int64_t pixels = request.output.size() / channels_;
   if (request.training)
     return std::make_unique<TrainingBatchNormKernel>(request.samples, pixels, channels_, epsilon_, momentum_);
-  return std::make_unique<FrozenBatchNormKernel>(request.samples * pixels, channels_, epsilon_);
+  return std::make_unique<FrozenBatchNormKernel>(request.samples * pixels, channels_, epsilon_, request.parameter_gradient);
 }
 
 }  // namespace lwsvm

@@ -65,6 +65,13 @@ class ConvolutionKernel final : public Kernel {
 
 }  // namespace
 
+void WindowSpec::validate(std::string_view kind) const {
+  if (std::min({height, width, stride_height, stride_width, dilation_height, dilation_width}) < 1)
+    fail("net", "{} needs a window, stride and dilation of at least 1, not {}x{}, {}x{} and {}x{}", kind, height, width,
+         stride_height, stride_width, dilation_height, dilation_width);
+  if (std::min({pad_top, pad_left, pad_bottom, pad_right}) < 0) fail("net", "{} cannot have negative padding", kind);
+}
+
 std::int64_t WindowSpec::out_height(std::int64_t in_height) const {
   return windows(in_height, height, stride_height, dilation_height, pad_top, pad_bottom, ceil_mode);
 }
@@ -74,6 +81,7 @@ std::int64_t WindowSpec::out_width(std::int64_t in_width) const {
 }
 
 ConvolutionLayer::ConvolutionLayer(const ConvolutionSpec& spec) : spec_(spec) {
+  spec.window.validate(kind());
   if (spec.groups < 1 || spec.in_channels % spec.groups != 0 || spec.out_channels % spec.groups != 0)
     fail("net", "a convolution of {} -> {} channels cannot have {} groups", spec.in_channels, spec.out_channels,
          spec.groups);

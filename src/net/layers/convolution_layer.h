@@ -13,6 +13,7 @@ struct WindowSpec {  // shared with pooling
   bool ceil_mode = false;  // pooling: keep a last window that hangs over the edge
 
   bool operator==(const WindowSpec&) const = default;
+  void validate(std::string_view kind) const;  // throws Error
   // How many windows fit; throws when none does.
   std::int64_t out_height(std::int64_t in_height) const;
   std::int64_t out_width(std::int64_t in_width) const;

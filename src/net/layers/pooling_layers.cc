@@ -123,7 +123,8 @@ class MaxPoolKernel final : public Kernel {
 
 class AveragePoolKernel final : public Kernel {
  public:
-  AveragePoolKernel(const PoolGeometry& geometry, bool count_padding) : g_(geometry), count_padding_(count_padding) {}
+  AveragePoolKernel(const PoolGeometry& geometry, bool count_padding, bool sum = false)
+      : g_(geometry), count_padding_(count_padding), sum_(sum) {}
 
   void forward(const ForwardArgs& args) const override {
     g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
@@ -150,6 +151,7 @@ class AveragePoolKernel final : public Kernel {
  private:
   // 1 / (taps counted): those in the image, and with count_padding those in the padding, but never those beyond it.
   float share(std::int64_t top, std::int64_t left) const {
+    if (sum_) return 1.0f;
     const std::int64_t low_h = count_padding_ ? -g_.window.pad_top : 0;
     const std::int64_t low_w = count_padding_ ? -g_.window.pad_left : 0;
     const std::int64_t high_h = g_.in_height + (count_padding_ ? g_.window.pad_bottom : 0);
@@ -167,7 +169,7 @@ class AveragePoolKernel final : public Kernel {
   }
 
   PoolGeometry g_;
-  bool count_padding_;
+  bool count_padding_, sum_;
 };
 
 class GlobalAverageKernel final : public Kernel {
@@ -238,12 +240,31 @@ class GlobalMaximumKernel final : public Kernel {
   std::int64_t samples_, pixels_, channels_;
 };
 
-Shape infer_pool(std::string_view kind, const WindowSpec& window, std::span<const Shape> inputs) {
+// With dilation a window can straddle a small image: all its taps in the padding on both sides.
+bool every_window_sees(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride,
+                       std::int64_t dilation, std::int64_t low) {
+  for (std::int64_t o = 0; o < out; ++o) {
+    bool sees = false;
+    for (std::int64_t k = 0; k < window; ++k) {
+      const std::int64_t at = o * stride - low + k * dilation;
+      sees |= at >= 0 && at < in;
+    }
+    if (!sees) return false;
+  }
+  return true;
+}
+
+Shape infer_pool(std::string_view kind, const WindowSpec& w, std::span<const Shape> inputs) {
   const Shape& image = only_image(kind, inputs);
-  return {image[0], window.out_height(image[1]), window.out_width(image[2])};
+  const Shape out{image[0], w.out_height(image[1]), w.out_width(image[2])};
+  if (!every_window_sees(image[1], out[1], w.height, w.stride_height, w.dilation_height, w.pad_top) ||
+      !every_window_sees(image[2], out[2], w.width, w.stride_width, w.dilation_width, w.pad_left))
+    fail("net", "{} has windows of nothing but padding on an image of {}", kind, to_string(image));
+  return out;
 }
 
 void check_padding(std::string_view kind, const WindowSpec& w) {
+  w.validate(kind);
   const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1, reach_w = w.dilation_width * (w.width - 1) + 1;
   if (w.pad_top >= reach_h || w.pad_bottom >= reach_h || w.pad_left >= reach_w || w.pad_right >= reach_w)
     fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window", kind);
@@ -252,10 +273,10 @@ void check_padding(std::string_view kind, const WindowSpec& w) {
 }  // namespace
 
 MaxPoolLayer::MaxPoolLayer(const WindowSpec& window) : window_(window) {
+  check_padding(kind(), window);
   if (window.height * window.width >= no_winner)
     fail("net", "MaxPool windows have at most 254 taps, not {}x{}; over a whole image use GlobalMaxPool",
          window.height, window.width);
-  check_padding(kind(), window);
 }
 
 Shape MaxPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
@@ -281,6 +302,12 @@ std::int64_t AveragePoolLayer::flops(std::span<const Shape>, const Shape& output
 
 std::unique_ptr<Kernel> AveragePoolLayer::compile(const CompileRequest& request) const {
   return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), count_padding_);
+}
+
+Shape SumPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+
+std::unique_ptr<Kernel> SumPoolLayer::compile(const CompileRequest& request) const {
+  return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), false, true);
 }
 
 std::string_view GlobalPoolLayer::kind() const {

@@ -43,6 +43,20 @@ class AveragePoolLayer final : public Layer {
   bool count_padding_;
 };
 
+class SumPoolLayer final : public Layer {  // the sum over the window: no network has it, decompositions of max-pool do
+ public:
+  explicit SumPoolLayer(const WindowSpec& window) : window_(window) {}
+
+  std::string_view kind() const override { return "SumPool"; }
+  Linearity linearity() const override { return Linearity::linear; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  WindowSpec window_;
+};
+
 class GlobalPoolLayer final : public Layer {
  public:
   enum class Reduction { average, maximum };

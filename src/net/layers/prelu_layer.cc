@@ -45,6 +45,7 @@ class PReluKernel final : public Kernel {
   }
 
   std::size_t pattern_bytes() const override { return static_cast<std::size_t>(rows_ * columns_); }
+  int pattern_bits() const override { return 1; }
   bool keeps_inputs() const override { return learns_; }
   std::size_t packed_gradient_floats() const override {
     return learns_ ? static_cast<std::size_t>(shared_ ? 1 : columns_) : 0;

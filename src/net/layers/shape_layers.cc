@@ -119,7 +119,8 @@ class DropoutKernel final : public Kernel {
   void forward(const ForwardArgs& args) const override {
     Random random(args.draw);
     for (std::int64_t i = 0; i < count_; ++i) {
-      const bool keep = random.uniform() >= static_cast<double>(rate_);
+      const bool keep = args.use == PatternUse::replay ? args.pattern[i] != 0
+                                                       : random.uniform() >= static_cast<double>(rate_);
       args.pattern[i] = keep;
       args.output[i] = keep ? args.inputs[0][i] * keep_scale_ : 0.0f;
     }

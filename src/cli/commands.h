@@ -1,0 +1,31 @@
+// The subcommands: each file declares its options, fills an options struct and calls the library.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "base/progress.h"
+
+namespace lwsvm::cli {
+
+// What every subcommand takes.
+struct Common {
+  int threads = 0;  // 0: all cores
+  bool quiet = false;
+  bool json = false;
+  std::string data_dir;
+
+  int exit_code = 0;  // what the chosen subcommand ended with
+};
+
+enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
+
+void add_common_options(CLI::App& command, Common& common);
+
+void add_train(CLI::App& app, Common& common);
+void add_eval(CLI::App& app, Common& common);
+void add_inspect(CLI::App& app, Common& common);
+void add_data(CLI::App& app, Common& common);
+
+}  // namespace lwsvm::cli

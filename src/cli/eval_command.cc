@@ -1,0 +1,75 @@
+// lwsvm eval: loss, objective and accuracy of a network on a data set.
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/task.h"
+#include "model/onnx_reader.h"
+#include "net/evaluator.h"
+
+namespace lwsvm::cli {
+namespace {
+
+struct EvalCommand {
+  TaskOptions task;
+  std::string model;
+  std::string split = "test";
+  double lambda = -1;  // that of the network
+  bool split_options_given = false;
+};
+
+// A network of ours says how its training set was split, so that its validation part can be found again.
+void use_split_of(const Model& model, EvalCommand& command) {
+  const auto known = model.info.metadata.find("lwsvm.split");
+  if (known == model.info.metadata.end() || command.split_options_given) return;
+  unsigned long long count = 0, seed = 0;
+  if (std::sscanf(known->second.c_str(), "val=%llu seed=%llu", &count, &seed) != 2) return;
+  command.task.validation = std::to_string(count);
+  command.task.split_seed = seed;
+}
+
+int eval(const Common& common, EvalCommand command) {
+  const Model model = read_onnx(command.model);
+  if (command.split != "test") use_split_of(model, command);
+  command.task.data_dir = common.data_dir;
+  const Task task(command.task);
+  check_fit(model, task.data);
+  const SampleView& samples = task.part(command.split);
+  const Threads threads(common.threads);
+  Evaluator evaluator(model.graph, threads);
+  const LossSums sums = evaluator.evaluate(samples, task.loss);
+  const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
+  const double objective = evaluator.objective(sums, lambda);
+  if (common.json) {
+    const nlohmann::ordered_json result{{"objective", objective},  {"accuracy", sums.accuracy()},
+                                        {"loss", sums.mean_loss()}, {"lambda", lambda},
+                                        {"samples", sums.samples},  {"correct", sums.correct},
+                                        {"split", command.split},   {"data", task.data.name},
+                                        {"model", command.model}};
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n", command.model,
+               task.data.name, command.split, 100 * sums.accuracy(), sums.correct, sums.samples, sums.mean_loss(),
+               objective, lambda);
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Common& common) {
+  auto command = std::make_shared<EvalCommand>();
+  CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
+  sub->add_option("model", command->model, "ONNX file")->required();
+  command->task.add_to(*sub);
+  sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
+  sub->add_option("--lambda", command->lambda, "weight of the regulariser in the objective (default: the network's)")
+      ->check(CLI::NonNegativeNumber);
+  add_common_options(*sub, common);
+  sub->callback([command, sub, &common] {
+    command->split_options_given = sub->count("--val") + sub->count("--split-seed") > 0;
+    common.exit_code = eval(common, *command);
+  });
+}
+
+}  // namespace lwsvm::cli

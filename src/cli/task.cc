@@ -1,0 +1,105 @@
+#include "cli/task.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "data/margin_csv.h"
+
+namespace lwsvm::cli {
+namespace {
+
+std::size_t validation_count(const TaskOptions& options, const DataSet& data) {
+  if (options.validation.empty()) return default_validation_count(data);
+  return parse_validation_count(options.validation, data.train.size());
+}
+
+MarginMatrix margins_for(const TaskOptions& options, int classes) {
+  if (options.delta.empty()) return MarginMatrix(classes);
+  return MarginMatrix(classes, read_margin_matrix(options.delta, classes));
+}
+
+}  // namespace
+
+void TaskOptions::add_to(CLI::App& command) {
+  command.add_option("--data", data,
+                     "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
+                     "batches, an .npz")
+      ->capture_default_str();
+  command.add_option("--val", validation,
+                     "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
+                     "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
+  command.add_option("--split-seed", split_seed, "seed of that split")->capture_default_str();
+  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")->capture_default_str();
+  command.add_option("--delta", delta, "CSV file with the margin matrix, C x C, row = predicted, column = true");
+}
+
+nlohmann::json TaskOptions::to_json() const {
+  return {{"data", data},   {"data_dir", data_dir}, {"val", validation}, {"split_seed", split_seed},
+          {"loss", loss},   {"delta", delta}};
+}
+
+TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
+  TaskOptions options;
+  options.data = settings.at("data");
+  options.data_dir = settings.at("data_dir");
+  options.validation = settings.at("val");
+  options.split_seed = settings.at("split_seed");
+  options.loss = settings.at("loss");
+  options.delta = settings.at("delta");
+  return options;
+}
+
+void NormalizeOptions::add_to(CLI::App& command) {
+  command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
+  command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
+  command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+  command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
+}
+
+NormalizationOptions NormalizeOptions::parse() const {
+  NormalizationOptions options;
+  options.scale = scale;
+  if (!mean.empty()) options.mean = parse_numbers("--mean", mean);
+  if (!deviation.empty()) options.std = parse_numbers("--std", deviation);
+  options.per_pixel = per_pixel;
+  options.validate();
+  return options;
+}
+
+Task::Task(const TaskOptions& options)
+    : data(load_data(options.data, options.data_dir)),
+      split(split_samples(data.train.size(), validation_count(options, data), options.split_seed)),
+      train(data.train, split.train),
+      validation(data.train, split.validation),
+      test(data.test),
+      loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
+
+const SampleView& Task::part(const std::string& name) const {
+  const SampleView* view = name == "train" ? &train : name == "val" ? &validation : name == "test" ? &test : nullptr;
+  if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
+  if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
+  return *view;
+}
+
+LossKind parse_loss(const std::string& name) {
+  if (name == "svm" || name == "hinge") return LossKind::hinge;
+  if (name == "ce" || name == "cross-entropy") return LossKind::cross_entropy;
+  fail_unknown("loss", "loss", name, std::vector<std::string>{"svm", "ce"});
+}
+
+int class_count(const Graph& graph) { return static_cast<int>(element_count(graph.node(graph.scores()).shape)); }
+
+void check_fit(const Model& model, const DataSet& data) {
+  const std::vector<int> inputs = model.graph.inputs();
+  if (inputs.size() != 1) fail("model", "the network has {} inputs; one is expected", inputs.size());
+  const Shape& wanted = model.graph.node(inputs[0]).shape;
+  const Shape given{data.shape.channels, data.shape.height, data.shape.width};
+  if (wanted != given)
+    fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name, to_string(given));
+  const int classes = class_count(model.graph);
+  if (classes != data.classes)
+    fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
+}
+
+}  // namespace lwsvm::cli

@@ -1,0 +1,60 @@
+// What a network is asked to do: a data set, its split, and the loss. Shared by train, eval and refine.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "data/dataset.h"
+#include "data/normalization.h"
+#include "data/sample_view.h"
+#include "data/split.h"
+#include "model/model.h"
+#include "net/loss.h"
+
+namespace lwsvm::cli {
+
+struct TaskOptions {
+  std::string data = "fashion-mnist";
+  std::string data_dir;
+  std::string validation;        // empty: by data set
+  std::uint64_t split_seed = 0;
+  std::string loss = "svm";
+  std::string delta;             // CSV of the margin matrix; empty: 0-1
+
+  void add_to(CLI::App& command);
+  nlohmann::json to_json() const;
+  static TaskOptions from_json(const nlohmann::json& settings);
+};
+
+struct NormalizeOptions {
+  std::optional<double> scale;
+  std::string mean, deviation;
+  bool per_pixel = false;
+
+  void add_to(CLI::App& command);
+  NormalizationOptions parse() const;
+};
+
+struct Task {
+  explicit Task(const TaskOptions& options);  // loads the data; throws Error
+
+  const SampleView& part(const std::string& split) const;  // "train", "val" or "test"; throws if there is none
+  const SampleView* test_part() const { return test.size() > 0 ? &test : nullptr; }
+
+  DataSet data;
+  Split split;
+  SampleView train, validation, test;
+  Loss loss;
+};
+
+LossKind parse_loss(const std::string& name);
+
+// Throws Error, naming both shapes or class counts, unless the network can take the data.
+void check_fit(const Model& model, const DataSet& data);
+int class_count(const Graph& graph);
+
+}  // namespace lwsvm::cli

@@ -1,0 +1,330 @@
+// lwsvm train: trains a network from scratch or from a file with a classic solver.
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/machine.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/task.h"
+#include "model/arch.h"
+#include "model/onnx_reader.h"
+#include "model/onnx_writer.h"
+#include "report/run_log.h"
+#include "sgd/trainer.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+
+struct TrainCommand {
+  TaskOptions task;
+  NormalizeOptions normalize;
+  TrainOptions train;
+  std::string arch = "mnist";
+  std::string init;
+  std::string output;
+  std::string run_folder;
+  std::string resume_folder;
+  bool lambda_given = false;
+
+  json settings() const {
+    json settings = task.to_json();
+    settings.update({{"arch", arch},
+                     {"init", init},
+                     {"output", output},
+                     {"solver", train.solver},
+                     {"learning_rate", train.learning_rate},
+                     {"lambda", train.lambda},
+                     {"epochs", train.epochs},
+                     {"batch", train.batch},
+                     {"eval_every", train.eval_every},
+                     {"seed", train.seed}});
+    return settings;
+  }
+
+  void take(const json& settings) {
+    task = TaskOptions::from_json(settings);
+    arch = settings.at("arch");
+    init = settings.at("init");
+    output = settings.at("output");
+    train.solver = settings.at("solver");
+    train.learning_rate = settings.at("learning_rate");
+    train.lambda = settings.at("lambda");
+    train.epochs = settings.at("epochs");
+    train.batch = settings.at("batch");
+    train.eval_every = settings.at("eval_every");
+    train.seed = settings.at("seed");
+  }
+};
+
+fs::path checkpoint_path(const std::string& folder) { return fs::path(folder) / "checkpoint.bin"; }
+
+std::string default_output(const TrainCommand& command, const DataSet& data) {
+  if (!command.run_folder.empty()) return (fs::path(command.run_folder) / "model.onnx").string();
+  std::string name = (command.init.empty() ? command.arch : fs::path(command.init).stem().string()) + "-" + data.name;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
+  return name.substr(0, 100) + ".onnx";
+}
+
+Model start_model(const TrainCommand& command, const Task& task) {
+  const NormalizationOptions normalization = command.normalize.parse();
+  if (!command.init.empty()) {
+    if (normalization.given())
+      fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel", command.init);
+    return read_onnx(command.init);
+  }
+  const Normalization constants = make_normalization(task.data, task.split.train, normalization);
+  Model model;
+  const ImageShape& shape = task.data.shape;
+  model.graph = build_network(command.arch, {shape.channels, shape.height, shape.width}, task.data.classes,
+                              constants.mean, constants.std, command.train.seed);
+  model.info.arch = command.arch;
+  return model;
+}
+
+void note_training(const TrainCommand& command, const Task& task, Model& model) {
+  model.info.lambda = command.train.lambda;
+  model.info.data = task.data.name;
+  model.info.classes = task.data.classes;
+  model.info.class_names = task.data.class_names;
+  model.info.metadata["lwsvm.split"] =
+      fmt::format("val={} seed={}", task.split.validation.size(), command.task.split_seed);
+  model.info.metadata["lwsvm.loss"] = command.task.loss;
+}
+
+// Shows, logs and saves what happens; decides when to stop.
+class TrainReporter final : public TrainObserver {
+ public:
+  TrainReporter(Terminal& terminal, const TrainCommand& command, const Model& model, std::int64_t samples)
+      : terminal_(terminal), command_(command), model_(model), samples_(samples) {}
+
+  void attach(Trainer& trainer, RunLog* log) {
+    trainer_ = &trainer;
+    log_ = log;
+  }
+
+  void on_batch(int epoch, std::int64_t done, double running_loss) override {
+    if (!bar_)
+      bar_.emplace(terminal_, fmt::format("epoch {}/{}", epoch, command_.train.epochs),
+                   static_cast<std::uint64_t>(samples_), static_cast<std::uint64_t>(done));
+    if (bar_->due()) bar_->update(static_cast<std::uint64_t>(done), fmt::format("loss {:.4f}", running_loss));
+    if (done == samples_) bar_.reset();
+  }
+
+  void on_epoch(const EpochResult& result) override {
+    const double left = result.seconds / result.epoch * (command_.train.epochs - result.epoch);
+    const std::string speed = fmt::format("{:>7.0f} samples/s  {:>7}  left {:>7}", result.samples_per_second,
+                                          format_duration(result.seconds), format_duration(left));
+    if (result.evaluated)
+      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}", result.epoch, command_.train.epochs,
+                     result.objective, 100 * result.train_accuracy,
+                     result.val_accuracy < 0 ? "" : fmt::format("  val {:6.2f}%", 100 * result.val_accuracy), speed);
+    else
+      terminal_.line("epoch {:>3}/{}  {}", result.epoch, command_.train.epochs, speed);
+    if (!log_) return;
+    nlohmann::ordered_json record{{"type", "epoch"}, {"epoch", result.epoch}, {"seconds", result.seconds}};
+    if (result.evaluated) {
+      record["objective"] = result.objective;
+      record["train_accuracy"] = result.train_accuracy;
+      if (result.val_accuracy >= 0) record["val_accuracy"] = result.val_accuracy;
+    }
+    record["samples_per_second"] = result.samples_per_second;
+    log_->write(record);
+  }
+
+  void on_safe_point(bool epoch_ended) override {
+    const auto now = std::chrono::steady_clock::now();
+    if (log_ && (epoch_ended || now - saved_ > std::chrono::seconds(45))) save();
+  }
+
+  void save() {
+    if (!log_) return;
+    Checkpoint checkpoint;
+    checkpoint.meta() = {{"command", "train"}, {"settings", command_.settings()}, {"log_offset", log_->sync()}};
+    const std::string bytes = to_onnx_bytes(model_);
+    checkpoint.put("model", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+    trainer_->save(checkpoint);
+    checkpoint.save(checkpoint_path(command_.run_folder));
+    saved_ = std::chrono::steady_clock::now();
+  }
+
+  bool stop_requested() override { return interrupted(); }
+
+ private:
+  Terminal& terminal_;
+  const TrainCommand& command_;
+  const Model& model_;
+  std::int64_t samples_;
+  Trainer* trainer_ = nullptr;
+  RunLog* log_ = nullptr;
+  std::optional<Progress> bar_;
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+};
+
+nlohmann::ordered_json run_record(const TrainCommand& command, const Task& task) {
+  const Machine machine = describe_machine();
+  return {{"type", "run"},
+          {"command", "train"},
+          {"settings", command.settings()},
+          {"train_samples", task.train.size()},
+          {"val_samples", task.validation.size()},
+          {"test_samples", task.test.size()},
+          {"version", version_line()},
+          {"cpu", machine.cpu},
+          {"cores", machine.cores}};
+}
+
+struct Resumed {
+  std::optional<Checkpoint> checkpoint;
+  std::uint64_t log_offset = 0;
+};
+
+Resumed load_resume(TrainCommand& command) {
+  Resumed resumed;
+  if (command.resume_folder.empty()) return resumed;
+  const fs::path path = checkpoint_path(command.resume_folder);
+  if (!fs::exists(path))
+    fail("resume", "{}: there is no checkpoint here; start with `lwsvm train --run {}`", path.string(),
+         command.resume_folder);
+  resumed.checkpoint = Checkpoint::load(path);
+  const json& meta = resumed.checkpoint->meta();
+  if (meta.value("command", "") != "train") fail("resume", "{} is not a run of `lwsvm train`", command.resume_folder);
+  command.take(meta.at("settings"));
+  command.run_folder = command.resume_folder;
+  resumed.log_offset = meta.at("log_offset");
+  return resumed;
+}
+
+void report(const Common& common, const TrainCommand& command, const Task& task, Model& model, const Threads& threads,
+            const Trainer& trainer, bool stopped) {
+  Evaluator evaluator(model.graph, threads);
+  const LossSums train = evaluator.evaluate(task.train, task.loss);
+  const double objective = evaluator.objective(train, command.train.lambda);
+  json result{{"objective", objective},
+              {"accuracy", train.accuracy()},
+              {"train_accuracy", train.accuracy()},
+              {"epochs", trainer.epoch()},
+              {"seconds", trainer.seconds()},
+              {"model", command.output},
+              {"finished", !stopped}};
+  std::string line = fmt::format("objective {:.5f}  train {:.2f}%", objective, 100 * train.accuracy());
+  if (task.validation.size() > 0) {
+    const double accuracy = evaluator.evaluate(task.validation, task.loss).accuracy();
+    result["val_accuracy"] = accuracy;
+    line += fmt::format("  val {:.2f}%", 100 * accuracy);
+  }
+  if (task.test_part()) {
+    const double accuracy = evaluator.evaluate(task.test, task.loss).accuracy();
+    result["test_accuracy"] = accuracy;
+    line += fmt::format("  test {:.2f}%", 100 * accuracy);
+  }
+  if (common.json)
+    fmt::print("{}\n", result.dump());
+  else
+    fmt::print("{}  -> {}\n", line, command.output);
+}
+
+int train(const Common& common, TrainCommand command) {
+  Terminal terminal(stderr, common.quiet);
+  Resumed resumed = load_resume(command);
+  command.train.validate();
+  if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
+  const Task task(command.task);
+  Model model = [&] {
+    if (!resumed.checkpoint) return start_model(command, task);
+    const auto bytes = resumed.checkpoint->get<std::uint8_t>("model");
+    return from_onnx_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "the checkpoint's network");
+  }();
+  check_fit(model, task.data);
+  if (!command.init.empty() && !command.lambda_given && model.info.lambda && !resumed.checkpoint)
+    command.train.lambda = *model.info.lambda;
+  if (command.train.learning_rate <= 0) command.train.learning_rate = default_learning_rate(command.train.solver);
+  if (command.output.empty()) command.output = default_output(command, task.data);
+  if (!command.init.empty() && fs::exists(command.output) && fs::equivalent(command.init, command.output))
+    fail("train", "{} would overwrite the network it starts from; give another -o", command.output);
+  note_training(command, task, model);
+
+  const Threads threads(common.threads);
+  terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
+                format_count(task.train.size()), format_count(task.validation.size()), format_count(task.test.size()),
+                to_string(task.data.shape), task.data.classes);
+  terminal.line("{}: {} parameters; {} with learning rate {}, lambda {}, batch {}, {} threads",
+                command.init.empty() ? command.arch : command.init,
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), command.train.solver,
+                command.train.learning_rate, command.train.lambda, command.train.batch, threads.count());
+
+  std::optional<RunLog> log;
+  if (!command.run_folder.empty()) {
+    if (resumed.checkpoint) {
+      log.emplace(command.run_folder, resumed.log_offset);
+    } else {
+      log.emplace(command.run_folder);
+      log->write(run_record(command, task));
+    }
+  }
+  InterruptGuard guard;
+  TrainReporter reporter(terminal, command, model, task.train.size());
+  Trainer trainer(model.graph, task.train, &task.validation, task.loss, command.train, threads);
+  if (resumed.checkpoint) {
+    trainer.restore(*resumed.checkpoint);
+    resumed.checkpoint.reset();
+    terminal.line("resuming after {} of {} epochs", trainer.epoch(), command.train.epochs);
+  }
+  reporter.attach(trainer, log ? &*log : nullptr);
+  const TrainOutcome outcome = trainer.run(reporter);
+  if (outcome == TrainOutcome::diverged)
+    fail("train", "the loss is no longer a number; try a smaller --lr (it is {})", command.train.learning_rate);
+  const bool stopped = outcome == TrainOutcome::stopped;
+  reporter.save();
+  write_onnx(model, command.output);
+  if (stopped)
+    terminal.line("stopped; the network so far is in {}{}", command.output,
+                  command.run_folder.empty() ? ""
+                                             : fmt::format("; go on with `lwsvm train --resume {}`", command.run_folder));
+  report(common, command, task, model, threads, trainer, stopped);
+  return stopped ? interrupt_exit_code() : done;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Common& common) {
+  auto command = std::make_shared<TrainCommand>();
+  CLI::App* sub = app.add_subcommand("train", "train a network with Adam, Adadelta, Adagrad or Nesterov momentum");
+  sub->footer("Minimises  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i.  Stops after --epochs, or at Ctrl-C with "
+              "what it has.\n\n" +
+              arch_grammar());
+  command->task.add_to(*sub);
+  command->normalize.add_to(*sub);
+  CLI::Option* arch = sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
+                          ->capture_default_str();
+  sub->add_option("--init", command->init, "start from this ONNX file instead")->excludes(arch);
+  sub->add_option("-o,--output", command->output, "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
+  sub->add_option("--solver", command->train.solver, "adagrad, adadelta, adam or nesterov")->capture_default_str();
+  sub->add_option("--lr", command->train.learning_rate,
+                  "learning rate (default: adagrad 0.01, adadelta 1, adam 0.001, nesterov 0.01)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--lambda", command->train.lambda, "weight of the regulariser (default: 0.001, or that of --init)")
+      ->check(CLI::NonNegativeNumber)
+      ->each([command](const std::string&) { command->lambda_given = true; });
+  sub->add_option("--epochs", command->train.epochs, "passes over the training part")->capture_default_str();
+  sub->add_option("--batch", command->train.batch, "samples a step")->capture_default_str();
+  sub->add_option("--eval-every", command->train.eval_every, "epochs between evaluations of the objective")
+      ->capture_default_str();
+  sub->add_option("--seed", command->train.seed, "seed of initial weights, batch order and dropout")
+      ->capture_default_str();
+  CLI::Option* run = sub->add_option("--run", command->run_folder, "folder for log.jsonl and checkpoints");
+  sub->add_option("--resume", command->resume_folder, "go on with the run in this folder, with its settings")
+      ->excludes(run);
+  add_common_options(*sub, common);
+  sub->callback([command, &common] { common.exit_code = train(common, *command); });
+}
+
+}  // namespace lwsvm::cli

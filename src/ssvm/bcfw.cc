@@ -1,0 +1,197 @@
+#include "ssvm/bcfw.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace lwsvm {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void BcfwOptions::validate() const {
+  if (!(lambda > 0) || !std::isfinite(lambda))
+    fail("ssvm", "lambda is {}: it must be a positive number", lambda);
+  if (!(mu >= 0) || !std::isfinite(mu)) fail("ssvm", "mu is {}: it must be zero or a positive number", mu);
+  schedule.validate();
+}
+
+BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
+                       const Threads& threads)
+    : blocks_(blocks),
+      options_((options.validate(), options)),
+      state_(blocks.samples(), std::move(anchor), options.lambda, options.mu, threads),
+      average_(options.average ? blocks.dimension() : 0, threads),
+      schedule_(blocks.blocks(), options.schedule),
+      random_(options.seed),
+      psi_change_(static_cast<std::size_t>(blocks.dimension())) {
+  LWSVM_CHECK(state_.dimension() == blocks.dimension());
+}
+
+Summary BcfwSolver::solve(const StoppingOptions& stopping, const Observer& observer) {
+  stopping.validate();
+  const Stopwatch watch;
+  if (finished_) begin_phase();
+  if (std::isnan(anchor_loss_)) anchor_loss_ = blocks_.mean_loss(WeightVector(state_.anchor()).view());
+
+  while (true) {
+    if (!schedule_.in_epoch()) begin_epoch();
+    while (schedule_.has_batch()) {
+      improve_next_batch();
+      if (observer && !observer(progress(false, watch.seconds())))
+        return summary(StopReason::interrupted, watch.seconds());
+    }
+    finish_epoch();
+
+    bool over = false;
+    Summary outcome = judge(stopping, over);
+    outcome.seconds = watch.seconds();
+    if (over) {
+      finished_ = 1;
+      return outcome;
+    }
+    if (observer && !observer(progress(true, watch.seconds())))
+      return summary(StopReason::interrupted, watch.seconds());
+  }
+}
+
+void BcfwSolver::begin_phase() {
+  epoch_ = visits_ = finished_ = 0;
+  schedule_.end_epoch();
+  schedule_.wake_all();
+}
+
+void BcfwSolver::begin_epoch() {
+  const double samples_per_block =
+      static_cast<double>(blocks_.samples()) / static_cast<double>(blocks_.blocks());
+  schedule_.begin_epoch(random_, last_gap_ * samples_per_block);
+  epoch_gap_ = 0;
+  dual_at_epoch_start_ = state_.dual();
+}
+
+void BcfwSolver::improve_next_batch() {
+  const auto batch = schedule_.next_batch();
+  gaps_.resize(batch.size());
+  const BatchReport report = blocks_.improve(batch, state_, psi_change_, gaps_);
+  state_.move(psi_change_, report.offset_change);
+  if (options_.average) average_.add(psi_change_);
+  epoch_gap_ += report.gap / static_cast<double>(blocks_.samples());
+  mean_step_ = report.mean_step;
+  visits_ += batch.size();
+  schedule_.finish_batch(gaps_);
+}
+
+void BcfwSolver::finish_epoch() {
+  schedule_.end_epoch();
+  last_gap_ = epoch_gap_;
+  ++epoch_;
+}
+
+// Is the solve over? The gap that the epoch gathered is believed only after a look at all samples.
+Summary BcfwSolver::judge(const StoppingOptions& stopping, bool& over) {
+  Summary outcome = summary(StopReason::max_epochs, 0);
+  const auto gap_closed = [&] {
+    return outcome.gap <= tolerated_gap(stopping, outcome.anchor_primal, outcome.primal, outcome.dual);
+  };
+  over = epoch_ >= static_cast<std::uint64_t>(stopping.max_epochs);
+  if (dual_stalled(stopping, dual_at_epoch_start_, outcome.dual)) {
+    outcome.reason = StopReason::dual_stalled;
+    over = true;
+  }
+  if (!over && !gap_closed()) return outcome;
+
+  certify(outcome);
+  if (gap_closed()) {
+    outcome.reason = StopReason::gap_closed;
+    over = true;
+  }
+  if (!over) {  // resting blocks hid a gap
+    schedule_.wake_all();
+    last_gap_ = outcome.gap;
+  }
+  return outcome;
+}
+
+void BcfwSolver::certify(Summary& result) {
+  result.mean_loss = blocks_.mean_loss(state_.weights());
+  result.primal = state_.regulariser() + result.mean_loss;
+  result.gap = result.primal - result.dual;
+  result.certified = true;
+}
+
+// What this epoch has gathered, and for the blocks still to come what the last epoch saw.
+double BcfwSolver::gap_estimate() const {
+  if (!schedule_.in_epoch()) return last_gap_;
+  const double done = schedule_.fraction_done();
+  if (last_gap_ == 0) return done > 0 ? epoch_gap_ / done : 0;
+  return epoch_gap_ + (1 - done) * last_gap_;
+}
+
+SolveProgress BcfwSolver::progress(bool epoch_end, double seconds) const {
+  SolveProgress now;
+  now.epoch = static_cast<int>(epoch_);
+  now.epoch_fraction = schedule_.in_epoch() ? schedule_.fraction_done() : 0;
+  now.epoch_end = epoch_end;
+  now.visits = visits_;
+  now.dual = state_.dual();
+  now.gap = gap_estimate();
+  now.primal = now.dual + now.gap;
+  now.mean_step = mean_step_;
+  now.seconds = seconds;
+  return now;
+}
+
+Summary BcfwSolver::summary(StopReason reason, double seconds) const {
+  Summary result;
+  result.reason = reason;
+  result.epochs = static_cast<int>(epoch_);
+  result.visits = visits_;
+  result.dual = state_.dual();
+  result.gap = gap_estimate();
+  result.primal = result.dual + result.gap;
+  result.anchor_primal = state_.anchor_regulariser() + anchor_loss_;
+  result.seconds = seconds;
+  return result;
+}
+
+std::vector<double> BcfwSolver::average_weights() const {
+  if (!options_.average) return {};
+  return state_.weights_of(average_.average(state_.psi()));
+}
+
+void BcfwSolver::set_regularisation(double lambda, double mu) {
+  state_.set_regularisation(lambda, mu);
+  average_.restart();
+  finished_ = 1;
+}
+
+void BcfwSolver::visit(StateArchive& archive) {
+  state_.visit(archive);
+  if (options_.average) average_.visit(archive);
+  schedule_.visit(archive);
+  blocks_.visit(archive);
+  std::vector<std::uint64_t> random(random_.state().begin(), random_.state().end());
+  archive.array_of_same_size("solver.random", random);
+  random_ = Random(Random::State{random[0], random[1], random[2], random[3]});
+  archive.scalar("solver.epoch", epoch_);
+  archive.scalar("solver.visits", visits_);
+  archive.scalar("solver.finished", finished_);
+  archive.scalar("solver.anchor_loss", anchor_loss_);
+  archive.scalar("solver.epoch_gap", epoch_gap_);
+  archive.scalar("solver.last_gap", last_gap_);
+  archive.scalar("solver.dual_at_epoch_start", dual_at_epoch_start_);
+  archive.scalar("solver.mean_step", mean_step_);
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,111 @@
+// Block-coordinate Frank-Wolfe for the layer problem [BZK17, Alg. 1], [LJJSP13].
+//
+//   repeat
+//     for the batches of an epoch:   improve its blocks;  Psi, w and the dual follow;  average the iterate
+//   until the stopping rule holds
+//
+// The solver keeps everything that a continuation needs: an interrupted solve() goes on where it was, also in
+// another process after visit(), to the same bits. After a stop of any other kind the next solve() counts its
+// epochs anew but keeps the dual: so one tightens the rule, or changes mu (which leaves every block
+// feasible), and goes on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "ssvm/averaging.h"
+#include "ssvm/block_ascent.h"
+#include "ssvm/dual_state.h"
+#include "ssvm/schedule.h"
+#include "ssvm/stopping.h"
+
+namespace lwsvm {
+
+struct BcfwOptions {
+  double lambda = 1e-3;
+  double mu = 0;
+  ScheduleOptions schedule;
+  bool average = true;
+  std::uint64_t seed = 0;
+
+  void validate() const;
+};
+
+// Where a solve is; told after every batch, and after every epoch that did not end it.
+struct SolveProgress {
+  int epoch = 0;              // finished epochs
+  double epoch_fraction = 0;  // of the current one
+  bool epoch_end = false;
+  std::uint64_t visits = 0;              // of blocks, this solve
+  double primal = 0, dual = 0, gap = 0;  // primal and gap are estimates from block gaps
+  double mean_step = 0;                  // of the last batch
+  double seconds = 0;                    // since solve() was called
+};
+
+// Returns false to interrupt. May call visit() of the solver: between batches its state is whole.
+using Observer = std::function<bool(const SolveProgress&)>;
+
+struct Summary {
+  StopReason reason = StopReason::interrupted;
+  int epochs = 0;
+  std::uint64_t visits = 0;
+  double primal = 0, dual = 0, gap = 0;
+  bool certified = false;  // primal and gap come from all samples at the final w, not from an estimate
+  double mean_loss = std::numeric_limits<double>::quiet_NaN();  // 1/N sum H_i at the final w, when certified
+  double anchor_primal = 0;                                     // P(anchor)
+  double seconds = 0;
+};
+
+class BcfwSolver {
+ public:
+  // The blocks are looked at and must outlive the solver. The anchor is w_t; zeros for a plain SVM.
+  BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
+             const Threads& threads);
+
+  Summary solve(const StoppingOptions& stopping, const Observer& observer = {});
+
+  const DualState& state() const { return state_; }
+  Weights weights() const { return state_.weights(); }
+  // The weighted average of the iterates, empty with average = false.
+  std::vector<double> average_weights() const;
+  double primal_at(const Weights& w) { return state_.regulariser_at(w.exact) + blocks_.mean_loss(w); }
+
+  // Keeps the dual; the average begins anew, being of iterates for another objective.
+  void set_regularisation(double lambda, double mu);
+  // 1/N sum_i H_i(anchor) where the caller knows it; otherwise the first solve() evaluates it.
+  void set_anchor_loss(double mean_loss) { anchor_loss_ = mean_loss; }
+
+  void visit(StateArchive& archive);
+
+ private:
+  void begin_phase();
+  void begin_epoch();
+  void improve_next_batch();
+  void finish_epoch();
+  double gap_estimate() const;
+  SolveProgress progress(bool epoch_end, double seconds) const;
+  Summary summary(StopReason reason, double seconds) const;
+  Summary judge(const StoppingOptions& stopping, bool& over);
+  void certify(Summary& summary);
+
+  BlockAscent& blocks_;
+  BcfwOptions options_;
+  DualState state_;
+  IterateAverage average_;
+  Schedule schedule_;
+  Random random_;
+  std::vector<float> psi_change_;
+  std::vector<double> gaps_;
+
+  double anchor_loss_ = std::numeric_limits<double>::quiet_NaN();
+  std::uint64_t epoch_ = 0, visits_ = 0, finished_ = 0;  // of this phase
+  double epoch_gap_ = 0;                                 // 1/N sum of the gaps gathered in this epoch
+  double last_gap_ = 0;                                  // the same of the last whole epoch
+  double dual_at_epoch_start_ = 0, mean_step_ = 0;
+};
+
+}  // namespace lwsvm

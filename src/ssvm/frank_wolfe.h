@@ -1,0 +1,48 @@
+// Frank-Wolfe on a batch of blocks: ask the oracle, choose the steps, move.
+//
+//   psi_b += s_b d_b,   ell_b += s_b (ell*_b - ell_b)                  [BZK17, Alg. 1], [LJJSP13]
+//
+// The sum of the ell changes needs nothing from the oracle: ell*_b - ell_b = g_b - <d_b, w>, so it is
+// sum_b s_b g_b - <sum_b s_b d_b, w>.
+#pragma once
+
+#include <vector>
+
+#include "ssvm/block_ascent.h"
+#include "ssvm/oracle.h"
+#include "ssvm/steps.h"
+
+namespace lwsvm {
+
+enum class StepRule {
+  per_block,  // the Gram box QP of steps.h
+  single,     // one step for the whole batch [BZK17]
+};
+
+class FrankWolfe final : public BlockAscent {
+ public:
+  FrankWolfe(Oracle& oracle, StepRule rule, const Threads& threads, const StepOptions& steps = {})
+      : oracle_(oracle), rule_(rule), threads_(threads), step_options_(steps) {}
+
+  std::int64_t samples() const override { return oracle_.samples(); }
+  std::int64_t blocks() const override { return oracle_.blocks(); }
+  std::int64_t dimension() const override { return oracle_.dimension(); }
+  BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
+                      std::span<float> psi_change, std::span<double> gaps) override;
+  double mean_loss(const Weights& w) override { return oracle_.mean_loss(w); }
+  void visit(StateArchive& archive) override { oracle_.visit(archive); }
+  std::uint64_t block_bytes() const override { return oracle_.block_bytes(); }
+
+ private:
+  void take_steps(const Directions& directions, double dual_scale, std::span<float> psi_change);
+  void take_single_step(const Directions& directions, double dual_scale, std::span<float> psi_change);
+
+  Oracle& oracle_;
+  StepRule rule_;
+  Threads threads_;
+  StepOptions step_options_;
+  std::vector<double> losses_, moving_gaps_;
+  std::vector<float> gram_, moving_steps_, steps_;  // moving: of the blocks that have a gap
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,38 @@
+// LIBSVM's text format: a sample a line,
+//
+//   label index:value index:value ...
+//
+// Indices begin at 1 and rise; what is not listed is zero; # begins a comment.
+// Labels are any integers ("+1" and "3.0" too); classes are numbered in the order of their labels.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace lwsvm {
+
+struct LibsvmData {
+  std::vector<std::int64_t> row_begin{0};  // samples + 1: where each row's entries begin (CSR)
+  std::vector<std::int32_t> columns;       // from 0
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;       // class of each sample
+  std::vector<std::int64_t> class_names;  // class -> label in the file, rising
+  std::int64_t width = 0;                 // highest index seen
+
+  std::int64_t samples() const { return std::ssize(labels); }
+  int classes() const { return static_cast<int>(class_names.size()); }
+  // N x at_width, row-major; 0 means width. Features beyond at_width are an Error.
+  std::vector<float> dense(std::int64_t at_width = 0) const;
+};
+
+// Throws Error naming file and line. For a test file give the training file's class names: a label that is
+// not among them is an Error.
+LibsvmData read_libsvm(std::istream& stream, const std::string& name,
+                       const std::vector<std::int64_t>* class_names = nullptr);
+LibsvmData read_libsvm(const std::filesystem::path& path,
+                       const std::vector<std::int64_t>* class_names = nullptr);
+
+}  // namespace lwsvm

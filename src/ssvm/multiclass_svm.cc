@@ -1,0 +1,111 @@
+#include "ssvm/multiclass_svm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ssvm/svm_layer.h"
+
+namespace lwsvm {
+namespace {
+
+void check_shape(const LinearModel& model, std::size_t numbers, std::size_t labels) {
+  if (static_cast<std::int64_t>(numbers) != static_cast<std::int64_t>(labels) * model.width)
+    fail("svm", "{} numbers are not {} samples of {} features", numbers, labels, model.width);
+}
+
+}  // namespace
+
+void MulticlassSvmOptions::validate() const {
+  if (!(lambda > 0) || !std::isfinite(lambda))
+    fail("svm", "lambda is {}: it must be a positive number", lambda);
+  if (!(relative_gap > 0) || relative_gap >= 1)
+    fail("svm", "the gap is {}: it must be in (0, 1)", relative_gap);
+  if (max_epochs < 1) fail("svm", "the number of epochs is {}: at least one is needed", max_epochs);
+  if (batch_size < 1) fail("svm", "the batch size is {}: at least one is needed", batch_size);
+}
+
+void LinearModel::scores(const float* row, std::span<float> out) const {
+  for (int y = 0; y < classes; ++y) {
+    const float* weight = weights.data() + y * width;
+    double sum = biases[y];
+    for (std::int64_t j = 0; j < width; ++j) sum += static_cast<double>(weight[j]) * row[j];
+    out[y] = static_cast<float>(sum);
+  }
+}
+
+int LinearModel::predict(const float* row) const {
+  std::vector<float> score(static_cast<std::size_t>(classes));
+  scores(row, score);
+  return static_cast<int>(std::max_element(score.begin(), score.end()) - score.begin());
+}
+
+MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::int64_t width,
+                                         std::span<const std::int32_t> labels, const MarginMatrix& margin,
+                                         const MulticlassSvmOptions& options, const Threads& threads,
+                                         const Observer& observer) {
+  options.validate();
+  const auto samples = std::ssize(labels);
+  MulticlassSvmResult result;
+  result.model.classes = margin.classes();
+  result.model.width = width;
+  check_shape(result.model, features.size(), labels.size());
+  if (!std::all_of(features.begin(), features.end(), [](float x) { return std::isfinite(x); }))
+    fail("svm", "the features contain NaN or infinity");
+
+  DenseFeatures rows(features.data(), samples, width);
+  SvmLayer layer(rows, labels, margin, threads);
+  BcfwOptions solver_options;
+  solver_options.lambda = options.lambda;
+  solver_options.schedule.batch_size = options.batch_size;
+  solver_options.average = false;
+  solver_options.seed = options.seed;
+  BcfwSolver solver(layer, std::vector<float>(static_cast<std::size_t>(layer.dimension()), 0.0f),
+                    solver_options, threads);
+
+  StoppingOptions stopping;
+  stopping.gap_fraction = 0;
+  stopping.relative_gap = options.relative_gap;
+  stopping.max_epochs = options.max_epochs;
+  result.summary = solver.solve(stopping, observer);
+  result.dual_bytes = layer.block_bytes();
+  const auto w = solver.weights().rounded;
+  const auto split = w.begin() + margin.classes() * width;
+  result.model.weights.assign(w.begin(), split);
+  result.model.biases.assign(split, w.end());
+  return result;
+}
+
+double accuracy(const LinearModel& model, std::span<const float> features,
+                std::span<const std::int32_t> labels) {
+  check_shape(model, features.size(), labels.size());
+  if (labels.empty()) return 0;
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    right += model.predict(features.data() + static_cast<std::int64_t>(i) * model.width) == labels[i];
+  return static_cast<double>(right) / static_cast<double>(labels.size());
+}
+
+double svm_objective(const LinearModel& model, std::span<const float> features,
+                     std::span<const std::int32_t> labels, const MarginMatrix& margin, double lambda) {
+  check_shape(model, features.size(), labels.size());
+  double norm = 0, loss = 0;
+  for (const float x : model.weights) norm += static_cast<double>(x) * x;
+  for (const float x : model.biases) norm += static_cast<double>(x) * x;
+  std::vector<double> score(static_cast<std::size_t>(model.classes));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float* row = features.data() + static_cast<std::int64_t>(i) * model.width;
+    for (int y = 0; y < model.classes; ++y) {
+      score[y] = model.biases[y];
+      for (std::int64_t j = 0; j < model.width; ++j)
+        score[y] += static_cast<double>(model.weights[y * model.width + j]) * row[j];
+    }
+    double worst = 0;
+    for (int y = 0; y < model.classes; ++y)
+      worst = std::max(worst, margin(y, labels[i]) + score[y] - score[labels[i]]);
+    loss += worst;
+  }
+  return 0.5 * lambda * norm + loss / static_cast<double>(labels.size());
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,181 @@
+#include "ssvm/plane_oracles.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "ssvm/vector_math.h"
+
+namespace lwsvm {
+namespace {
+
+double small_dot(const float* a, const float* b, std::int64_t size) {
+  double sum = 0;
+  for (std::int64_t j = 0; j < size; ++j) sum += static_cast<double>(a[j]) * b[j];
+  return sum;
+}
+
+// body(batch) over 0..count-1 in order.
+template <typename Body>
+void for_batches(std::int64_t count, int size, const Body& body) {
+  std::vector<std::int32_t> batch;
+  for (std::int64_t begin = 0; begin < count; begin += size) {
+    batch.resize(static_cast<std::size_t>(std::min<std::int64_t>(size, count - begin)));
+    std::iota(batch.begin(), batch.end(), static_cast<std::int32_t>(begin));
+    body(std::span<const std::int32_t>(batch));
+  }
+}
+
+}  // namespace
+
+FactoredOracle::FactoredOracle(FactoredModel& model, const Threads& threads, int evaluation_batch)
+    : model_(model),
+      evaluation_batch_(evaluation_batch),
+      slopes_(static_cast<std::size_t>(model.samples() * model.outputs()), 0.0f),
+      offsets_(static_cast<std::size_t>(model.samples()), 0.0),
+      directions_(model.outputs(), model.inputs(), model.bias(), threads) {}
+
+void FactoredOracle::ask(std::span<const std::int32_t> samples, const Weights& w) {
+  const std::size_t count = samples.size();
+  const auto p = static_cast<std::size_t>(model_.outputs()), q = static_cast<std::size_t>(model_.inputs());
+  found_inputs_.resize(count * q);
+  found_outputs_.resize(count * p);
+  found_slopes_.resize(count * p);
+  found_offsets_.resize(count);
+  planes_ = {nullptr, found_inputs_, found_outputs_, found_slopes_, found_offsets_};
+  model_.planes(samples, w, planes_);
+  if (planes_.inputs == nullptr) planes_.inputs = found_inputs_.data();
+}
+
+const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samples, const Weights& w,
+                                              std::span<double> losses, std::span<double> gaps) {
+  const std::int64_t p = model_.outputs();
+  batch_.assign(samples.begin(), samples.end());
+  ask(samples, w);
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    float* found = found_slopes_.data() + b * p;
+    const float* own = slopes_.data() + samples[b] * p;
+    const float* output = found_outputs_.data() + b * p;
+    losses[b] = small_dot(found, output, p) + found_offsets_[b];
+    gaps[b] = losses[b] - small_dot(own, output, p) - offsets_[samples[b]];
+    for (std::int64_t o = 0; o < p; ++o) found[o] -= own[o];  // from here on the direction
+  }
+  const std::int64_t q = model_.inputs();
+  moving_slopes_.clear();
+  moving_inputs_.clear();
+  int moving = 0;
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    if (gaps[b] <= 0) continue;
+    const float* slope = found_slopes_.data() + b * p;
+    const float* input = planes_.inputs + b * q;
+    moving_slopes_.insert(moving_slopes_.end(), slope, slope + p);
+    moving_inputs_.insert(moving_inputs_.end(), input, input + q);
+    ++moving;
+  }
+  directions_.look_at(moving, moving_slopes_.data(), moving_inputs_.data());
+  return directions_;
+}
+
+void FactoredOracle::commit(std::span<const float> steps) {
+  LWSVM_CHECK(steps.size() == batch_.size());
+  const std::int64_t p = model_.outputs();
+  for (std::size_t b = 0; b < steps.size(); ++b) {
+    if (steps[b] == 0.0f) continue;
+    float* own = slopes_.data() + batch_[b] * p;
+    const float* direction = found_slopes_.data() + b * p;
+    for (std::int64_t o = 0; o < p; ++o) own[o] += steps[b] * direction[o];
+    offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
+  }
+}
+
+double FactoredOracle::mean_loss(const Weights& w) {
+  const std::int64_t p = model_.outputs();
+  double sum = 0;
+  for_batches(samples(), evaluation_batch_, [&](std::span<const std::int32_t> batch) {
+    ask(batch, w);
+    for (std::size_t b = 0; b < batch.size(); ++b)
+      sum += small_dot(found_slopes_.data() + b * p, found_outputs_.data() + b * p, p) + found_offsets_[b];
+  });
+  return sum / static_cast<double>(samples());
+}
+
+void FactoredOracle::visit(StateArchive& archive) {
+  archive.array_of_same_size("blocks.slopes", slopes_);
+  archive.array_of_same_size("blocks.offsets", offsets_);
+}
+
+ExplicitOracle::ExplicitOracle(ExplicitModel& model, const Threads& threads, int evaluation_batch)
+    : model_(model),
+      threads_(threads),
+      evaluation_batch_(evaluation_batch),
+      rows_(static_cast<std::size_t>(model.blocks() * model.dimension()), 0.0f),
+      offsets_(static_cast<std::size_t>(model.blocks()), 0.0),
+      directions_(model.dimension(), threads) {}
+
+void ExplicitOracle::ask(std::span<const std::int32_t> blocks, const Weights& w) {
+  found_rows_.resize(blocks.size() * static_cast<std::size_t>(dimension()));
+  found_offsets_.resize(blocks.size());
+  ExplicitPlanes planes{found_rows_, found_offsets_};
+  model_.planes(blocks, w, planes);
+}
+
+const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> blocks, const Weights& w,
+                                              std::span<double> losses, std::span<double> gaps) {
+  const std::int64_t n = dimension();
+  batch_.assign(blocks.begin(), blocks.end());
+  ask(blocks, w);
+  threads_.for_each(static_cast<int>(blocks.size()), [&](int b, int) {
+    float* found = found_rows_.data() + b * n;
+    const float* own = rows_.data() + blocks[b] * n;
+    double found_sum = 0, own_sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      found_sum += found[j] * w.exact[j];
+      own_sum += own[j] * w.exact[j];
+      found[j] -= own[j];
+    }
+    losses[b] = found_sum + found_offsets_[b];
+    gaps[b] = losses[b] - own_sum - offsets_[blocks[b]];
+  });
+  rows_of_.assign(blocks.size(), -1);
+  std::int32_t moving = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (gaps[b] <= 0) continue;
+    const float* row = found_rows_.data() + b * n;
+    if (moving != static_cast<std::int32_t>(b)) std::copy_n(row, n, found_rows_.data() + moving * n);
+    rows_of_[b] = moving++;
+  }
+  directions_.look_at(moving, found_rows_.data());
+  return directions_;
+}
+
+void ExplicitOracle::commit(std::span<const float> steps) {
+  LWSVM_CHECK(steps.size() == batch_.size());
+  const std::int64_t n = dimension();
+  threads_.for_each(static_cast<int>(steps.size()), [&](int b, int) {
+    if (steps[b] == 0.0f) return;
+    float* own = rows_.data() + batch_[b] * n;
+    const float* direction = found_rows_.data() + rows_of_[b] * n;
+    for (std::int64_t j = 0; j < n; ++j) own[j] += steps[b] * direction[j];
+    offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
+  });
+}
+
+double ExplicitOracle::mean_loss(const Weights& w) {
+  const std::int64_t n = dimension();
+  double sum = 0;
+  for_batches(blocks(), evaluation_batch_, [&](std::span<const std::int32_t> batch) {
+    ask(batch, w);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      const std::span<const float> row(found_rows_.data() + b * n, static_cast<std::size_t>(n));
+      sum += dot(threads_, row, w.exact) + found_offsets_[b];
+    }
+  });
+  return sum / static_cast<double>(samples());
+}
+
+void ExplicitOracle::visit(StateArchive& archive) {
+  archive.array_of_same_size("blocks.rows", rows_);
+  archive.array_of_same_size("blocks.offsets", offsets_);
+}
+
+}  // namespace lwsvm

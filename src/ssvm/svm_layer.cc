@@ -1,0 +1,192 @@
+#include "ssvm/svm_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "ssvm/label_oracle.h"
+#include "ssvm/simplex.h"
+#include "ssvm/vector_math.h"
+
+namespace lwsvm {
+
+const float* DenseFeatures::rows(std::span<const std::int32_t> samples, std::span<float> buffer) {
+  bool consecutive = true;
+  for (std::size_t b = 1; b < samples.size() && consecutive; ++b)
+    consecutive = samples[b] == samples[b - 1] + 1;
+  if (consecutive && !samples.empty()) return data_ + samples[0] * width_;
+  for (std::size_t b = 0; b < samples.size(); ++b)
+    std::copy_n(data_ + samples[b] * width_, width_, buffer.data() + b * width_);
+  return buffer.data();
+}
+
+SvmLayer::SvmLayer(FeatureRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
+                   const Threads& threads, const SvmLayerOptions& options)
+    : features_(features),
+      margin_(std::move(margin)),
+      blocks_(labels, margin_.classes()),
+      threads_(threads),
+      options_(options),
+      target_(margin_.classes()),
+      projection_(margin_.classes()) {
+  if (features.samples() != std::ssize(labels))
+    fail("svm", "there are {} samples but {} labels", features.samples(), labels.size());
+}
+
+std::int64_t SvmLayer::dimension() const {
+  return margin_.classes() * (features_.width() + (options_.bias == Bias::yes ? 1 : 0));
+}
+
+BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualState& state,
+                              std::span<float> psi_change, std::span<double> gaps) {
+  const std::size_t classes = margin_.classes();
+  BatchReport report;
+  const float* rows = score(samples, state.weights().rounded);
+  for (std::size_t b = 0; b < samples.size(); ++b) {
+    float* row = scores_.data() + b * classes;
+    const int truth = blocks_.label(samples[b]);
+    const double highest = row[augment(margin_, truth, row)];
+    gaps[b] = highest - blocks_.dot(samples[b], row);
+    report.loss += highest - row[truth];
+    report.gap += gaps[b];
+  }
+  gather_active(samples, rows, gaps);
+  if (active_.empty()) {
+    std::fill(psi_change.begin(), psi_change.end(), 0.0f);
+    return report;
+  }
+  sweep_projections(state.dual_scale());
+  apply(psi_change, report);
+  report.mean_step /= static_cast<double>(active_.size());
+  return report;
+}
+
+const float* SvmLayer::score(std::span<const std::int32_t> samples, std::span<const float> w) {
+  const std::int64_t q = features_.width(), classes = margin_.classes(), count = std::ssize(samples);
+  rows_.resize(static_cast<std::size_t>(count * q));
+  scores_.resize(static_cast<std::size_t>(count * classes));
+  const float* rows = features_.rows(samples, rows_);
+  parallel_gemm(threads_, Transpose::no, Transpose::yes, count, classes, q, 1.0f, rows, q, w.data(), q, 0.0f,
+                scores_.data(), classes);
+  if (options_.bias == Bias::yes) {
+    const float* biases = w.data() + classes * q;
+    for (std::int64_t b = 0; b < count; ++b)
+      for (std::int64_t y = 0; y < classes; ++y) scores_[b * classes + y] += biases[y];
+  }
+  return rows;
+}
+
+// A sample without a gap would not move; leaving it out makes K smaller, which is most of the work.
+void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float* rows,
+                             std::span<const double> gaps) {
+  const std::size_t classes = margin_.classes(), q = features_.width();
+  std::vector<std::int32_t>& positions = active_;
+  positions.clear();
+  for (std::size_t b = 0; b < samples.size(); ++b)
+    if (gaps[b] > 0) positions.push_back(static_cast<std::int32_t>(b));
+
+  const std::size_t count = positions.size();
+  augmented_.resize(classes * count);
+  before_.resize(count * classes);
+  points_.resize(count * classes);
+  if (count < samples.size()) active_rows_.resize(count * q);
+  active_row_data_ = count < samples.size() ? active_rows_.data() : rows;
+  for (std::size_t a = 0; a < count; ++a) {
+    const std::int32_t b = positions[a];
+    for (std::size_t y = 0; y < classes; ++y) augmented_[y * count + a] = scores_[b * classes + y];
+    if (count < samples.size()) std::copy_n(rows + b * q, q, active_rows_.data() + a * q);
+    blocks_.read(samples[b], std::span(before_).subspan(a * classes, classes));
+    std::copy_n(before_.begin() + a * classes, classes, points_.begin() + a * classes);
+    points_[a * classes + blocks_.label(samples[b])] = blocks_.true_weight(samples[b]);
+    positions[a] = samples[b];
+  }
+
+  kernel_.resize(count * count);
+  const auto size = static_cast<std::int64_t>(count), width = static_cast<std::int64_t>(q);
+  parallel_gemm(threads_, Transpose::no, Transpose::yes, size, size, width, 1.0f, active_row_data_, width,
+                active_row_data_, width, 0.0f, kernel_.data(), size);
+  if (options_.bias == Bias::yes)
+    for (float& value : kernel_) value += 1.0f;
+}
+
+void SvmLayer::sweep_projections(double dual_scale) {
+  const std::size_t classes = margin_.classes(), count = active_.size();
+  double gained = 0;
+  for (int sweep = 0; sweep < options_.sweeps; ++sweep) {
+    double gain = 0;
+    for (std::size_t a = 0; a < count; ++a) {
+      double* point = points_.data() + a * classes;
+      const auto truth = static_cast<std::size_t>(blocks_.label(active_[a]));
+      const float* kernel = kernel_.data() + a * count;
+      // Without a bias a sample of zeros has no curvature: any tiny one sends it to its best vertex.
+      const double curvature = std::max(dual_scale * kernel[a], 1e-12);
+      for (std::size_t y = 0; y < classes; ++y) target_[y] = point[y] + augmented_[y * count + a] / curvature;
+      project_to_simplex(target_, projection_);
+      // As they will be stored: the others in float, the true label what they leave.
+      projection_[truth] = 1.0;
+      for (std::size_t y = 0; y < classes; ++y) {
+        if (y == truth) continue;
+        projection_[y] = static_cast<float>(projection_[y]);
+        projection_[truth] -= projection_[y];
+      }
+      for (std::size_t y = 0; y < classes; ++y) {
+        const double change = projection_[y] - point[y];
+        if (change == 0) continue;
+        float* scores = augmented_.data() + y * count;
+        gain += change * (scores[a] - 0.5 * curvature * change);
+        point[y] = projection_[y];
+        const auto scaled = static_cast<float>(dual_scale * change);
+        for (std::size_t other = 0; other < count; ++other) scores[other] -= scaled * kernel[other];
+      }
+    }
+    gained += gain;
+    if (gain <= options_.enough * gained) break;
+  }
+}
+
+// What is applied to w is the change of the points as they are stored, so that the two never drift apart.
+void SvmLayer::apply(std::span<float> psi_change, BatchReport& report) {
+  const std::int64_t classes = margin_.classes(), q = features_.width(), count = std::ssize(active_);
+  stored_.resize(static_cast<std::size_t>(classes));
+  for (std::int64_t a = 0; a < count; ++a) {
+    const std::int32_t sample = active_[a];
+    const int truth = blocks_.label(sample);
+    const float* delta = margin_.column(truth);
+    const double* point = points_.data() + a * classes;
+    float* change = before_.data() + a * classes;
+    const double others_before = blocks_.other_weight(sample);
+    std::copy_n(point, classes, stored_.begin());
+    blocks_.write(sample, stored_);
+    for (std::int64_t y = 0; y < classes; ++y) {
+      change[y] = static_cast<float>(y == truth ? others_before - blocks_.other_weight(sample)
+                                                : static_cast<double>(stored_[y]) - change[y]);
+      report.offset_change += static_cast<double>(delta[y]) * change[y];
+      report.mean_step += 0.5 * std::abs(change[y]);  // the mass that moved
+    }
+  }
+  FactoredDirections moved(classes, q, options_.bias, threads_);
+  moved.look_at(static_cast<int>(count), before_.data(), active_row_data_);
+  const std::vector<float> whole(static_cast<std::size_t>(count), 1.0f);
+  moved.combine(whole, psi_change);
+}
+
+double SvmLayer::mean_loss(const Weights& w) {
+  constexpr std::int64_t kBatch = 1024;
+  const std::int64_t total = samples(), classes = margin_.classes();
+  std::vector<std::int32_t> batch;
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < total; begin += kBatch) {
+    batch.resize(static_cast<std::size_t>(std::min(kBatch, total - begin)));
+    std::iota(batch.begin(), batch.end(), static_cast<std::int32_t>(begin));
+    score(batch, w.rounded);
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      float* row = scores_.data() + b * classes;
+      const int truth = blocks_.label(batch[b]);
+      sum += static_cast<double>(row[augment(margin_, truth, row)]) - row[truth];
+    }
+  }
+  return sum / static_cast<double>(total);
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,50 @@
+#include "ssvm/vector_math.h"
+
+#include <algorithm>
+
+namespace lwsvm {
+
+double dot(const Threads& threads, std::span<const float> a, std::span<const double> b) {
+  return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
+    double sum[4] = {0, 0, 0, 0};  // four chains: the additions need not wait for each other
+    std::int64_t j = begin;
+    for (; j + 4 <= end; j += 4)
+      for (int lane = 0; lane < 4; ++lane) sum[lane] += a[j + lane] * b[j + lane];
+    for (; j < end; ++j) sum[0] += a[j] * b[j];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  });
+}
+
+double squared_norm(const Threads& threads, std::span<const float> a) {
+  return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
+    double sum[4] = {0, 0, 0, 0};
+    std::int64_t j = begin;
+    for (; j + 4 <= end; j += 4)
+      for (int lane = 0; lane < 4; ++lane) sum[lane] += static_cast<double>(a[j + lane]) * a[j + lane];
+    for (; j < end; ++j) sum[0] += static_cast<double>(a[j]) * a[j];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  });
+}
+
+void parallel_gemm(const Threads& threads, Transpose transpose_a, Transpose transpose_b, std::int64_t m,
+                   std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
+                   const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+  constexpr double kWorthSharing = 1e6;  // multiplications
+  constexpr std::int64_t kRows = 48, kColumns = 384;
+  if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < kWorthSharing ||
+      (m <= kRows && n <= kColumns)) {
+    gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  } else if (m > kRows) {
+    threads.for_ranges(m, kRows, [&](std::int64_t begin, std::int64_t end) {
+      gemm(transpose_a, transpose_b, end - begin, n, k, alpha,
+           a + (transpose_a == Transpose::no ? begin * lda : begin), lda, b, ldb, beta, c + begin * ldc, ldc);
+    });
+  } else {
+    threads.for_ranges(n, kColumns, [&](std::int64_t begin, std::int64_t end) {
+      gemm(transpose_a, transpose_b, m, end - begin, k, alpha, a, lda,
+           b + (transpose_b == Transpose::no ? begin : begin * ldb), ldb, beta, c + begin, ldc);
+    });
+  }
+}
+
+}  // namespace lwsvm

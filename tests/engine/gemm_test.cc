@@ -1,0 +1,92 @@
+#include "engine/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/threads.h"
+
+namespace lwsvm {
+namespace {
+
+struct Matrix {  // with rows longer than needed, as a slice of a larger matrix has
+  std::int64_t rows, columns, stride;
+  std::vector<float> values;
+
+  Matrix(std::int64_t r, std::int64_t c, std::int64_t slack, Random& random)
+      : rows(r), columns(c), stride(c + slack), values(static_cast<std::size_t>(r * (c + slack))) {
+    for (float& value : values) value = static_cast<float>(random.uniform(-1, 1));
+  }
+  float& operator()(std::int64_t r, std::int64_t c) {
+    return values[static_cast<std::size_t>(r * stride + c)];
+  }
+  float operator()(std::int64_t r, std::int64_t c) const {
+    return values[static_cast<std::size_t>(r * stride + c)];
+  }
+};
+
+TEST(Gemm, FollowsItsDefinitionForOddSizesAndAllTransposes) {
+  Random random(3);
+  const std::int64_t sizes[] = {1, 2, 7, 16, 33, 65, 101};
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t m = sizes[random.below(7)], n = sizes[random.below(7)], k = sizes[random.below(7)];
+    const auto ta = random.below(2) ? Transpose::yes : Transpose::no,
+               tb = random.below(2) ? Transpose::yes : Transpose::no;
+    const std::int64_t slack = random.below(2) ? 0 : 3;
+    const float alpha = random.below(2) ? 1.0f : -0.5f,
+                beta = random.below(2) ? 0.0f : (random.below(2) ? 1.0f : 0.25f);
+    SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << (ta == Transpose::yes ? " A'" : " A")
+                                    << (tb == Transpose::yes ? " B'" : " B") << " alpha " << alpha << " beta "
+                                    << beta);
+    const Matrix a = ta == Transpose::yes ? Matrix(k, m, slack, random) : Matrix(m, k, slack, random);
+    const Matrix b = tb == Transpose::yes ? Matrix(n, k, slack, random) : Matrix(k, n, slack, random);
+    Matrix c(m, n, slack, random);
+    const Matrix before = c;
+    if (beta == 0.0f) std::fill(c.values.begin(), c.values.end(), std::nanf(""));  // beta 0 reads nothing
+    gemm(ta, tb, m, n, k, alpha, a.values.data(), a.stride, b.values.data(), b.stride, beta, c.values.data(),
+         c.stride);
+    double worst = 0;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += static_cast<double>(ta == Transpose::yes ? a(l, i) : a(i, l)) *
+                 static_cast<double>(tb == Transpose::yes ? b(j, l) : b(l, j));
+        const double expected =
+            static_cast<double>(alpha) * sum + static_cast<double>(beta) * static_cast<double>(before(i, j));
+        const double off = std::abs(expected - static_cast<double>(c(i, j)));
+        worst = off <= worst ? worst : off;
+      }
+    EXPECT_LE(worst, 2e-5);
+    bool beyond = false;
+    for (std::int64_t i = 0; i < m && beta != 0.0f; ++i)
+      for (std::int64_t j = n; j < c.stride; ++j) beyond |= c(i, j) != before(i, j);
+    EXPECT_FALSE(beyond) << "wrote beyond a row";
+  }
+}
+
+TEST(Gemm, GivesTheSameBitsWhereverItIsCalled) {
+  Random random(4);
+  const Matrix a(200, 300, 0, random), b(300, 150, 0, random);
+  const auto product = [&] {
+    std::vector<float> c(200 * 150);
+    gemm(Transpose::no, Transpose::no, 200, 150, 300, 1.0f, a.values.data(), 300, b.values.data(), 150, 0.0f,
+         c.data(), 150);
+    return c;
+  };
+  const std::vector<float> alone = product();
+  std::vector<std::vector<float>> inside(4);
+  Threads(2).for_each(4, [&](int piece, int) { inside[static_cast<std::size_t>(piece)] = product(); });
+  for (const auto& c : inside) EXPECT_EQ(c, alone);
+}
+
+TEST(Gemm, OfNothingDoesNothing) {
+  float c = 7;
+  gemm(Transpose::no, Transpose::no, 0, 1, 1, 1.0f, nullptr, 1, &c, 1, 0.0f, &c, 1);
+  EXPECT_EQ(c, 7);
+}
+
+}  // namespace
+}  // namespace lwsvm

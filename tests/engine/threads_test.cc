@@ -1,0 +1,111 @@
+#include "engine/threads.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace lwsvm {
+namespace {
+
+TEST(Threads, VisitEveryPieceOnceByAWorkerThatExists) {
+  for (int count : {1, 2, 3})
+    for (int pieces : {0, 1, 2, 7, 100}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(pieces));
+      std::atomic<int> strangers = 0;
+      Threads(count).for_each(pieces, [&](int piece, int worker) {
+        ++visits[static_cast<std::size_t>(piece)];
+        if (worker < 0 || worker >= count) ++strangers;
+      });
+      for (const auto& seen : visits) EXPECT_EQ(seen, 1);
+      EXPECT_EQ(strangers, 0);
+    }
+}
+
+TEST(Threads, NeverRunOneWorkerTwiceAtATime) {
+  const Threads threads(2);
+  std::vector<std::atomic<int>> busy(2);
+  std::atomic<int> clashes = 0;
+  threads.for_each(200, [&](int, int worker) {
+    if (busy[static_cast<std::size_t>(worker)]++ != 0) ++clashes;
+    --busy[static_cast<std::size_t>(worker)];
+  });
+  EXPECT_EQ(clashes, 0);
+}
+
+TEST(Threads, CoverARangeWithoutGapOrOverlapInPiecesThatDoNotDependOnTheirNumber) {
+  for (std::int64_t size : {0, 1, 9, 10, 11, 95}) {
+    std::vector<std::vector<std::int64_t>> ends(2);
+    for (int count : {1, 2}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(size));
+      auto& end_of = ends[static_cast<std::size_t>(count - 1)];
+      end_of.resize(static_cast<std::size_t>(size));
+      Threads(count).for_ranges(size, 10, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          ++visits[static_cast<std::size_t>(i)];
+          end_of[static_cast<std::size_t>(i)] = end;
+        }
+      });
+      for (const auto& seen : visits) EXPECT_EQ(seen, 1);
+    }
+    EXPECT_EQ(ends[0], ends[1]);
+  }
+}
+
+TEST(Threads, HandOnAnExceptionAndWorkOnAfterwards) {
+  for (int count : {1, 2}) {
+    const Threads threads(count);
+    const auto throwing = [](int piece, int) {
+      if (piece == 3) throw std::runtime_error("piece 3");
+    };
+    try {
+      threads.for_each(8, throwing);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "piece 3");
+    }
+    std::atomic<int> visits = 0;
+    threads.for_each(8, [&](int, int) { ++visits; });
+    EXPECT_EQ(visits, 8);
+  }
+}
+
+TEST(Threads, RethrowOneOfSeveralExceptions) {
+  EXPECT_THROW(Threads(2).for_each(50, [](int, int) { throw std::logic_error("all"); }), std::logic_error);
+}
+
+TEST(Threads, TellOpenMPThatThereIsOneThreadInsideAndRestoreItOutside) {
+  const int before = omp_get_max_threads();
+  for (int count : {1, 2}) {
+    std::atomic<int> wrong = 0;
+    Threads(count).for_each(8, [&](int, int) { wrong += omp_get_max_threads() != 1; });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(omp_get_max_threads(), before);
+    EXPECT_ANY_THROW(Threads(count).for_each(8, [](int, int) { throw 1; }));
+    EXPECT_EQ(omp_get_max_threads(), before);
+  }
+}
+
+TEST(SingleThreadScope, Nests) {
+  omp_set_num_threads(2);
+  {
+    SingleThreadScope outer;
+    {
+      SingleThreadScope inner;
+      EXPECT_EQ(omp_get_max_threads(), 1);
+    }
+    EXPECT_EQ(omp_get_max_threads(), 1);
+  }
+  EXPECT_EQ(omp_get_max_threads(), 2);
+  omp_set_num_threads(hardware_threads());
+}
+
+TEST(Threads, AreAsManyAsCoresByDefault) {
+  EXPECT_EQ(Threads().count(), hardware_threads());
+  EXPECT_GE(hardware_threads(), 1);
+}
+
+}  // namespace
+}  // namespace lwsvm

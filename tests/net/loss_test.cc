@@ -1,0 +1,125 @@
+#include "net/loss.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "checks.h"
+
+namespace lwsvm {
+namespace {
+
+MarginMatrix random_margins(int classes, Random& random) {
+  std::vector<float> values = random_floats(classes * classes, 0, 2, random);
+  for (int y = 0; y < classes; ++y) values[at(y * classes + y)] = 0;
+  return {classes, values};
+}
+
+std::vector<Loss> losses(int classes, Random& random) {
+  return {{LossKind::hinge, MarginMatrix(classes)},
+          {LossKind::hinge, random_margins(classes, random)},
+          {LossKind::cross_entropy, MarginMatrix(classes)}};
+}
+
+TEST(Loss, ValueAndSlopeFollowTheDefinition) {
+  Random random(1);
+  for (int classes : {2, 3, 10, 100})
+    for (const Loss& loss : losses(classes, random)) {
+      constexpr int samples = 7;
+      const std::vector<float> scores = random_floats(samples * classes, -2, 2, random);
+      naive::Tensor tensor({classes}, samples);
+      std::vector<std::int32_t> labels;
+      for (int i = 0; i < samples; ++i)
+        labels.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(classes))));
+      tensor.values.assign(scores.begin(), scores.end());
+      std::vector<float> gradient(scores.size(), std::nanf(""));
+      const float weight = 0.25f;
+      const LossSums sums = loss.evaluate(scores.data(), labels, gradient.data(), weight);
+      EXPECT_NEAR(sums.loss, naive_loss(loss, tensor, labels), 1e-6 * (1 + sums.loss));
+      EXPECT_EQ(sums.samples, samples);
+      for (std::size_t i = 0; i < scores.size(); ++i) {
+        naive::Tensor up = tensor, down = tensor;
+        up.values[i] += 1e-6;
+        down.values[i] -= 1e-6;
+        const double slope = (naive_loss(loss, up, labels) - naive_loss(loss, down, labels)) / 2e-6;
+        ASSERT_NEAR(gradient[i], 0.25 * slope, 1e-6);
+      }
+      // Without a gradient asked for: the same value.
+      EXPECT_EQ(loss.evaluate(scores.data(), labels, nullptr, weight).loss, sums.loss);
+    }
+}
+
+TEST(Hinge, IsZeroWithoutASlopeExactlyWhenEveryMarginIsKept) {
+  const Loss loss(LossKind::hinge, MarginMatrix(3));
+  const std::vector<std::int32_t> label{1};
+  float gradient[3];
+  const float kept[] = {0, 1.5f, 0.25f};
+  EXPECT_EQ(loss.evaluate(kept, label, gradient, 1.0f).loss, 0);
+  EXPECT_THAT(gradient, testing::Each(0.0f));
+  const float close[] = {0, 0.5f, -1};
+  EXPECT_EQ(loss.evaluate(close, label, gradient, 1.0f).loss, 0.5);
+  EXPECT_THAT(gradient, testing::ElementsAre(1.0f, -1.0f, 0.0f));
+}
+
+TEST(Hinge, ReadsDeltaAsRowPredictedColumnTrue) {
+  const MarginMatrix margins(2, {0, 5, 3, 0});
+  EXPECT_EQ(margins(0, 1), 5);
+  EXPECT_EQ(margins(1, 0), 3);
+  EXPECT_EQ(margins.for_truth(1)[0], 5);
+  const float scores[] = {0, 0};
+  EXPECT_EQ(Loss(LossKind::hinge, margins).evaluate(scores, std::vector<std::int32_t>{1}, nullptr, 1).loss,
+            5);
+}
+
+TEST(Hinge, GivesTiesToTheLowestClass) {
+  const Loss loss(LossKind::hinge, MarginMatrix(4));
+  const float scores[] = {1, 2, 2, 2};  // truth 0: classes 1, 2 and 3 violate equally
+  float gradient[4];
+  loss.evaluate(scores, std::vector<std::int32_t>{0}, gradient, 1.0f);
+  EXPECT_THAT(gradient, testing::ElementsAre(-1.0f, 1.0f, 0.0f, 0.0f));
+  EXPECT_EQ(predicted_class(scores, 4), 1);
+}
+
+TEST(CrossEntropy, SurvivesLargeScoresAndItsSlopeSumsToZero) {
+  const Loss loss(LossKind::cross_entropy, MarginMatrix(3));
+  const float scores[] = {1000, -1000, 500};
+  float gradient[3];
+  EXPECT_DOUBLE_EQ(loss.evaluate(scores, std::vector<std::int32_t>{1}, gradient, 1.0f).loss, 2000);
+  EXPECT_THAT(gradient, testing::ElementsAre(1.0f, -1.0f, 0.0f));
+}
+
+TEST(Loss, CountsWhatIsRight) {
+  const Loss loss(LossKind::hinge, MarginMatrix(2));
+  const float scores[] = {1, 0, 0, 1, 1, 1};
+  const LossSums sums = loss.evaluate(scores, std::vector<std::int32_t>{0, 0, 0}, nullptr, 1);
+  EXPECT_EQ(sums.correct, 2);  // a tie goes to class 0
+  EXPECT_DOUBLE_EQ(sums.accuracy(), 2.0 / 3);
+  LossSums both = sums;
+  both.add(sums);
+  EXPECT_EQ(both.samples, 6);
+  EXPECT_DOUBLE_EQ(both.mean_loss(), sums.mean_loss());
+  EXPECT_EQ(LossSums{}.mean_loss(), 0);
+}
+
+TEST(MarginMatrix, SaysWhatIsWrongWithIt) {
+  const auto message = [](int classes, std::vector<float> values) -> std::string {
+    try {
+      MarginMatrix(classes, std::move(values));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  using testing::HasSubstr;
+  EXPECT_EQ(message(2, {0, 1, 2, 0}), "");
+  EXPECT_THAT(message(2, {0, 1, 2}), HasSubstr("3 entries"));
+  EXPECT_THAT(message(2, {0, -1, 2, 0}), HasSubstr("(0, 1)"));
+  EXPECT_THAT(message(2, {0, 1, NAN, 0}), HasSubstr("(1, 0)"));
+  EXPECT_THAT(message(2, {0, INFINITY, 1, 0}), HasSubstr("finite"));
+  EXPECT_THAT(message(2, {0, 1, 1, 0.5f}), HasSubstr("diagonal"));
+}
+
+}  // namespace
+}  // namespace lwsvm

@@ -1,0 +1,142 @@
+#include "sgd/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "net/layers/activations.h"
+#include "net/layers/batch_norm_layer.h"
+#include "net/layers/convolution_layer.h"
+#include "net/layers/dense_layer.h"
+#include "net/layers/pooling_layers.h"
+#include "net/layers/shape_layers.h"
+
+namespace lwsvm {
+namespace {
+
+// Bright spots whose place tells the class.
+class Spots final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 230; }
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % 3); }
+  void read(std::int64_t index, float* target) const override {
+    Random random(9, static_cast<std::uint64_t>(index));
+    for (int i = 0; i < 100; ++i) target[i] = static_cast<float>(0.5 * random.normal());
+    target[label(index) * 33] += 3.0f;
+  }
+};
+
+Graph small_net(bool batch_norm) {
+  Graph graph;
+  int at = graph.add_input("input", {1, 10, 10});
+  ConvolutionSpec spec;
+  spec.in_channels = 1;
+  spec.out_channels = 4;
+  spec.window.height = spec.window.width = 3;
+  spec.window.pad_top = spec.window.pad_left = spec.window.pad_bottom = spec.window.pad_right = 1;
+  at = graph.add("conv", std::make_shared<ConvolutionLayer>(spec), {at});
+  if (batch_norm) at = graph.add("bn", std::make_shared<BatchNormLayer>(4), {at});
+  at = graph.add("relu", std::make_shared<ReluLayer>(), {at});
+  WindowSpec pool;
+  pool.height = pool.width = pool.stride_height = pool.stride_width = 2;
+  at = graph.add("pool", std::make_shared<MaxPoolLayer>(pool), {at});
+  at = graph.add("dropout", std::make_shared<DropoutLayer>(0.1f), {at});
+  at = graph.add("flatten", std::make_shared<FlattenLayer>(), {at});
+  graph.add("svm", std::make_shared<DenseLayer>(100, 3), {at});
+  Random random(4);
+  for (float& w : graph.parameters()) w = static_cast<float>(0.2 * random.normal());
+  if (batch_norm) std::fill(graph.statistics().begin() + 4, graph.statistics().end(), 1.0f);
+  return graph;
+}
+
+struct Counting : TrainObserver {
+  explicit Counting(int after) : stop_after(after) {}
+  void on_safe_point(bool) override { ++safe_points; }
+  bool stop_requested() override { return safe_points >= stop_after; }
+  int stop_after;
+  int safe_points = 0;
+};
+
+TrainOptions options() {
+  TrainOptions options;
+  options.epochs = 4;
+  options.batch = 50;
+  options.learning_rate = 0.01;
+  return options;
+}
+
+class TrainerWithAndWithoutBatchNorm : public testing::TestWithParam<bool> {};
+
+TEST_P(TrainerWithAndWithoutBatchNorm, LearnsAndTheObjectiveFalls) {
+  Graph graph = small_net(GetParam());
+  const Spots spots;
+  const Threads threads(2);
+  const Loss loss(LossKind::hinge, MarginMatrix(3));
+  Evaluator evaluator(graph, threads);
+  const double before = evaluator.objective(evaluator.evaluate(spots, loss), 1e-3);
+  Trainer trainer(graph, spots, nullptr, loss, options(), threads);
+  TrainObserver silent;
+  EXPECT_EQ(trainer.run(silent), TrainOutcome::finished);
+  EXPECT_LT(trainer.last().objective, 0.5 * before);
+  EXPECT_GT(trainer.last().train_accuracy, 0.9);
+  // What the trainer reports is what the evaluator says of the network that it leaves behind.
+  EXPECT_EQ(trainer.last().objective, evaluator.objective(evaluator.evaluate(spots, loss), 1e-3));
+}
+
+TEST_P(TrainerWithAndWithoutBatchNorm, StoppedAnywhereAndRestoredGoesOnToTheSameBits) {
+  const Spots spots;
+  const Loss loss(LossKind::hinge, MarginMatrix(3));
+  Graph straight = small_net(GetParam());
+  {
+    const Threads threads(2);
+    TrainObserver silent;
+    Trainer(straight, spots, nullptr, loss, options(), threads).run(silent);
+  }
+  for (int stop : {1, 3, 5, 7, 12, 19}) {
+    const Threads threads(1);
+    Graph graph = small_net(GetParam());
+    Checkpoint checkpoint;
+    {
+      Trainer trainer(graph, spots, nullptr, loss, options(), threads);
+      Counting counting(stop);
+      ASSERT_EQ(trainer.run(counting), TrainOutcome::stopped) << stop;
+      trainer.save(checkpoint);
+      Trainer resumed(graph, spots, nullptr, loss, options(), threads);
+      resumed.restore(checkpoint);
+      TrainObserver silent;
+      EXPECT_EQ(resumed.run(silent), TrainOutcome::finished);
+    }
+    EXPECT_EQ(graph.parameters(), straight.parameters()) << "stopped after " << stop;
+    EXPECT_EQ(graph.statistics(), straight.statistics()) << "stopped after " << stop;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Trainer, TrainerWithAndWithoutBatchNorm, testing::Bool(),
+                         [](const auto& given) { return given.param ? "batch_norm" : "plain"; });
+
+TEST(Trainer, SaysWhenTheLossIsNoLongerANumber) {
+  Graph graph = small_net(false);
+  const Spots spots;
+  const Threads threads(1);
+  const Loss loss(LossKind::cross_entropy, MarginMatrix(3));
+  TrainOptions wild = options();
+  wild.solver = "nesterov";
+  wild.learning_rate = 1e30;
+  Trainer trainer(graph, spots, nullptr, loss, wild, threads);
+  TrainObserver silent;
+  EXPECT_EQ(trainer.run(silent), TrainOutcome::diverged);
+}
+
+TEST(TrainOptions, RejectsNonsense) {
+  for (auto spoil : {+[](TrainOptions& o) { o.lambda = -1; }, +[](TrainOptions& o) { o.batch = 0; },
+                     +[](TrainOptions& o) { o.solver = "newton"; }, +[](TrainOptions& o) { o.lambda = NAN; }}) {
+    TrainOptions spoilt = options();
+    spoil(spoilt);
+    EXPECT_THROW(spoilt.validate(), Error);
+  }
+}
+
+}  // namespace
+}  // namespace lwsvm

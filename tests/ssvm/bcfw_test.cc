@@ -1,0 +1,228 @@
+#include "ssvm/bcfw.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "ssvm/enumerated_oracle.h"
+#include "ssvm/frank_wolfe.h"
+#include "ssvm/reference_qp.h"
+
+namespace lwsvm {
+namespace {
+
+using reference::Planes;
+
+std::vector<double> doubles(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+std::vector<double> doubles(std::span<const double> values) {
+  return {values.begin(), values.end()};
+}
+
+BcfwOptions options_for(double lambda, double mu, int batch, std::uint64_t seed) {
+  BcfwOptions options;
+  options.lambda = lambda;
+  options.mu = mu;
+  options.schedule.batch_size = batch;
+  options.seed = seed;
+  return options;
+}
+
+StoppingOptions until_relative_gap(double gap, int max_epochs) {
+  StoppingOptions stopping;
+  stopping.gap_fraction = 0;
+  stopping.relative_gap = gap;
+  stopping.max_epochs = max_epochs;
+  return stopping;
+}
+
+TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
+  const Threads threads(1);
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (const double mu : {0.0, 0.7}) {
+      const Planes planes = toys::random_planes(6, 3, 4, seed);
+      const auto anchor = toys::random_weights(4, 0.5, seed + 100);
+      const auto truth = reference::solve(planes, doubles(anchor), 0.3, mu);
+      toys::EnumeratedOracle oracle(planes);
+      FrankWolfe blocks(oracle, StepRule::per_block, threads);
+      BcfwSolver solver(blocks, anchor, options_for(0.3, mu, 3, seed), threads);
+      // Frank-Wolfe without away steps closes the gap as 1/k: hundreds of thousands of epochs for the last
+      // digits.
+      const Summary summary = solver.solve(until_relative_gap(9e-7 / truth.primal, 2000000));
+      EXPECT_EQ(summary.reason, StopReason::gap_closed) << "seed " << seed << " gap " << summary.gap;
+      EXPECT_TRUE(summary.certified);
+      EXPECT_NEAR(summary.primal, truth.primal, 1e-6);
+      EXPECT_NEAR(summary.dual, truth.primal, 1e-6);
+      EXPECT_LE(summary.dual, truth.primal + 1e-8);
+      EXPECT_NEAR(reference::primal(planes, doubles(anchor), 0.3, mu, doubles(solver.weights().exact)),
+                  summary.primal, 1e-9);
+    }
+}
+
+TEST(Bcfw, GapIsPrimalMinusDualAndTheDualNeverFalls) {
+  const Threads threads(1);
+  for (const StepRule rule : {StepRule::per_block, StepRule::single})
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const double lambda = 0.05, mu = seed % 2 == 0 ? 0.0 : 0.5;
+      const Planes planes = toys::random_planes(30, 5, 8, seed);
+      const auto anchor = toys::random_weights(8, 1, seed);
+      toys::EnumeratedOracle oracle(planes);
+      FrankWolfe blocks(oracle, rule, threads);
+      BcfwSolver solver(blocks, anchor, options_for(lambda, mu, 7, seed), threads);
+      double before = solver.state().dual();
+      const auto check = [&](const SolveProgress& progress) {
+        const auto w = doubles(solver.weights().exact);
+        const double primal = reference::primal(planes, doubles(anchor), lambda, mu, w);
+        const double gap = oracle.gap_sum(w) / 30;
+        EXPECT_NEAR(primal - progress.dual, gap, 1e-6 * (1 + primal));
+        EXPECT_GE(gap, -1e-12);
+        EXPECT_GE(progress.dual, before - 1e-9);
+        EXPECT_NEAR(solver.state().regulariser(), solver.state().regulariser_at(w), 1e-10 * (1 + primal));
+        before = progress.dual;
+        return true;
+      };
+      solver.solve(until_relative_gap(0, 40), check);
+    }
+}
+
+TEST(Bcfw, StartsAtTheShrunkAnchorWithTheDualOfTheFormula) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(4, 3, 6, 1);
+  const auto anchor = toys::random_weights(6, 1, 2);
+  toys::EnumeratedOracle oracle(planes);
+  FrankWolfe blocks(oracle, StepRule::per_block, threads);
+  const double lambda = 0.2, mu = 0.6, rho = mu / (lambda + mu);
+  const BcfwSolver solver(blocks, anchor, options_for(lambda, mu, 2, 0), threads);
+  double norm = 0;
+  for (int j = 0; j < 6; ++j) {
+    EXPECT_DOUBLE_EQ(solver.weights().exact[j], rho * anchor[j]);
+    norm += static_cast<double>(anchor[j]) * anchor[j];
+  }
+  EXPECT_NEAR(solver.state().dual(), 0.5 * lambda * mu / (lambda + mu) * norm, 1e-12);
+}
+
+TEST(Bcfw, ChangingLambdaOrMuKeepsTheDualFeasible) {
+  const Threads threads(1);
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const Planes planes = toys::random_planes(10, 4, 5, seed);
+    const auto anchor = toys::random_weights(5, 0.5, seed);
+    toys::EnumeratedOracle oracle(planes);
+    FrankWolfe blocks(oracle, StepRule::per_block, threads);
+    BcfwSolver solver(blocks, anchor, options_for(0.2, 2.0, 4, seed), threads);
+    solver.solve(until_relative_gap(0, 5));
+    for (const auto& [lambda, mu] : {std::pair(0.2, 8.0), std::pair(0.2, 0.1), std::pair(0.5, 0.0)}) {
+      solver.set_regularisation(lambda, mu);
+      const auto truth = reference::solve(planes, doubles(anchor), lambda, mu);
+      EXPECT_LE(solver.state().dual(), truth.primal + 1e-8);
+      const auto w = doubles(solver.weights().exact);
+      EXPECT_NEAR(reference::primal(planes, doubles(anchor), lambda, mu, w) - solver.state().dual(),
+                  oracle.gap_sum(w) / 10, 1e-6);
+      const Summary summary = solver.solve(until_relative_gap(1e-5, 500000));
+      EXPECT_EQ(summary.reason, StopReason::gap_closed);
+      EXPECT_NEAR(summary.primal, truth.primal, 2e-5 * truth.primal + 1e-8);
+    }
+  }
+}
+
+TEST(Bcfw, TheDefaultRuleGuaranteesThatThePrimalFell) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(40, 6, 6, 3);
+  toys::EnumeratedOracle oracle(planes);
+  FrankWolfe blocks(oracle, StepRule::per_block, threads);
+  BcfwSolver solver(blocks, toys::random_weights(6, 0.3, 4), options_for(0.01, 0.1, 8, 1), threads);
+  const Summary summary = solver.solve({});
+  EXPECT_EQ(summary.reason, StopReason::gap_closed);
+  EXPECT_LE(summary.gap, 0.1 * (summary.anchor_primal - summary.dual) + 1e-12);
+  EXPECT_LT(summary.primal, summary.anchor_primal);
+}
+
+TEST(Bcfw, ThePapersRuleStopsWhenTheDualStalls) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(40, 6, 6, 3);
+  toys::EnumeratedOracle oracle(planes);
+  FrankWolfe blocks(oracle, StepRule::single, threads);
+  BcfwOptions options = options_for(0.01, 0.1, 8, 1);
+  options.schedule.fixed_batches = true;
+  BcfwSolver solver(blocks, toys::random_weights(6, 0.3, 4), options, threads);
+  StoppingOptions stopping;
+  stopping.gap_fraction = 0;
+  stopping.min_dual_rise = 0.01;
+  stopping.max_epochs = 1000;
+  std::vector<double> duals = {solver.state().dual()};
+  const Summary summary = solver.solve(stopping, [&](const SolveProgress& progress) {
+    if (progress.epoch_end) duals.push_back(progress.dual);
+    return true;
+  });
+  EXPECT_EQ(summary.reason, StopReason::dual_stalled);
+  duals.push_back(summary.dual);
+  EXPECT_EQ(static_cast<int>(duals.size()), summary.epochs + 1);
+  for (std::size_t e = 1; e < duals.size(); ++e)
+    EXPECT_EQ(duals[e] - duals[e - 1] < 0.01 * std::abs(duals[e - 1]), e + 1 == duals.size());
+}
+
+TEST(Bcfw, AGroupedBlockMovesAsOne) {  // --mode paper: a fixed batch with one step is one block
+  const Threads threads(1);
+  const auto data = toys::clouds(22, 3, 3, 1, 7);
+  const auto margin = MarginMatrix::zero_one(3);
+  BcfwOptions options = options_for(0.05, 0.2, 5, 3);
+  options.schedule.fixed_batches = true;
+  const auto anchor = toys::random_weights(data.dimension(), 0.3, 1);
+  toys::LinearLabelModel label_model(data, threads);
+  LabelOracle by_sample(label_model, data.labels, margin);
+  FrankWolfe single(by_sample, StepRule::single, threads);
+  BcfwSolver one(single, anchor, options, threads);
+
+  toys::LinearExplicitModel group_model(data, margin, 5);
+  ExplicitOracle by_group(group_model, threads);
+  EXPECT_EQ(by_group.blocks(), 5);
+  FrankWolfe groups(by_group, StepRule::per_block, threads);
+  options.schedule.batch_size = 1;
+  BcfwSolver other(groups, anchor, options, threads);
+
+  const auto stopping = until_relative_gap(0, 12);
+  const Summary a = one.solve(stopping), b = other.solve(stopping);
+  EXPECT_NEAR(a.dual, b.dual, 1e-5);
+  EXPECT_NEAR(a.primal, b.primal, 1e-5);
+  for (std::int64_t j = 0; j < data.dimension(); ++j)
+    EXPECT_NEAR(one.weights().exact[j], other.weights().exact[j], 1e-4);
+}
+
+TEST(Bcfw, RestingBlocksDoNotChangeTheOptimumFound) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(60, 3, 4, 9);
+  const std::vector<float> zero(4, 0.0f);
+  for (const int rest : {0, 1, 8, 128}) {
+    toys::EnumeratedOracle oracle(planes);
+    FrankWolfe blocks(oracle, StepRule::per_block, threads);
+    BcfwOptions options = options_for(0.1, 0, 10, 2);
+    options.schedule.longest_rest = rest;
+    options.schedule.rest_below = 0.1;
+    BcfwSolver solver(blocks, zero, options, threads);
+    const Summary summary = solver.solve(until_relative_gap(1e-5, 50000));
+    EXPECT_EQ(summary.reason, StopReason::gap_closed);
+    EXPECT_NEAR(summary.primal, reference::solve(planes, {0, 0, 0, 0}, 0.1, 0).primal, 2e-5);
+    EXPECT_NEAR(reference::primal(planes, {0, 0, 0, 0}, 0.1, 0, doubles(solver.weights().exact)),
+                summary.primal, 1e-9);
+  }
+}
+
+TEST(Bcfw, RefusesBadOptions) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(2, 2, 2, 0);
+  toys::EnumeratedOracle oracle(planes);
+  FrankWolfe blocks(oracle, StepRule::per_block, threads);
+  const std::vector<float> anchor(2, 0.0f);
+  EXPECT_THROW(BcfwSolver(blocks, anchor, options_for(0, 0, 1, 0), threads), Error);
+  EXPECT_THROW(BcfwSolver(blocks, anchor, options_for(1, -1, 1, 0), threads), Error);
+  EXPECT_THROW(BcfwSolver(blocks, anchor, options_for(std::nan(""), 0, 1, 0), threads), Error);
+  EXPECT_THROW(BcfwSolver(blocks, anchor, options_for(1, 0, 0, 0), threads), Error);
+  StoppingOptions stopping;
+  stopping.max_epochs = 0;
+  EXPECT_THROW(stopping.validate(), Error);
+}
+
+}  // namespace
+}  // namespace lwsvm
