@@ -22,8 +22,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr double most_parameters = 5e8;    // what fits into an ONNX file: 2 GB
-constexpr double most_elements = 1 << 28;  // of one value of one sample
+constexpr double kMostParameters = 5e8;    // what fits into an ONNX file: 2 GB
+constexpr double kMostElements = 1 << 28;  // of one value of one sample
 
 class Builder {
  public:
@@ -198,14 +198,14 @@ class Builder {
     const int node = graph_.add(name, std::move(layer), std::move(inputs));
     double elements = 1;
     for (std::int64_t size : shape(node)) elements *= static_cast<double>(size);
-    if (elements > most_elements)
+    if (elements > kMostElements)
       fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
     return node;
   }
 
   void check_parameters(double count) {
-    if (count + static_cast<double>(graph_.parameters().size()) > most_parameters)
-      fail_item(fmt::format("the network would have more than {:.0f} parameters", most_parameters));
+    if (count + static_cast<double>(graph_.parameters().size()) > kMostParameters)
+      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMostParameters));
   }
 
   [[noreturn]] void fail_item(const std::string& problem) const {

@@ -17,8 +17,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr int deepest_nesting = 32;
-constexpr std::int64_t largest_number = 1'000'000;
+constexpr int kDeepestNesting = 32;
+constexpr std::int64_t kLargestNumber = 1'000'000;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -96,9 +96,9 @@ class Parser {
     if (!rest_.empty() || !opens)
       fail_at(text_, item.begin, item.length,
               fmt::format("write {}(...) around the layers of the block", item.word));
-    if (depth >= deepest_nesting)
+    if (depth >= kDeepestNesting)
       fail_at(text_, item.begin, item.length,
-              fmt::format("blocks are nested more than {} deep", deepest_nesting));
+              fmt::format("blocks are nested more than {} deep", kDeepestNesting));
     const std::size_t open = at_++;
     item.branches.push_back(parse_sequence(depth + 1));
     while (at_ < text_.size() && text_[at_] == '|') {
@@ -175,8 +175,8 @@ class Parser {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error == std::errc::invalid_argument || value < 0 || (!rest_.empty() && !is_digit(rest_[0])))
       fail_token(usage);
-    if (error != std::errc() || value > largest_number)
-      fail_token(fmt::format("numbers are at most {}", largest_number));
+    if (error != std::errc() || value > kLargestNumber)
+      fail_token(fmt::format("numbers are at most {}", kLargestNumber));
     if (value < least) fail_token(fmt::format("0 is not possible; {}", usage));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;

@@ -5,7 +5,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int longest_list = 64;  // of a shape, of pads, ...
+constexpr int kLongestList = 64;  // of a shape, of pads, ...
 
 std::string shown(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node '{}'", node.name());
@@ -45,6 +45,7 @@ int NodeImport::tensor(int i) const {
 
 std::vector<int> NodeImport::tensors() const {
   std::vector<int> all;
+  all.reserve(static_cast<std::size_t>(inputs()));
   for (int i = 0; i < inputs(); ++i) all.push_back(tensor(i));
   return all;
 }
@@ -84,8 +85,8 @@ float NodeImport::real(int i) const {
 std::vector<std::int64_t> NodeImport::integers(int i) const {
   const Constant constant = decoded(i);
   if (!constant.integral) fail("input '{}' of {} must hold integers", node_.input(i), op());
-  if (constant.dims.size() > 1 || constant.count() > longest_list)
-    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), longest_list);
+  if (constant.dims.size() > 1 || constant.count() > kLongestList)
+    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), kLongestList);
   return constant.integers;
 }
 
@@ -151,7 +152,7 @@ std::string NodeImport::text(const char* name, const std::string& otherwise) con
 std::vector<std::int64_t> NodeImport::integers(const char* name, std::vector<std::int64_t> otherwise) const {
   const auto* attribute = find(name, onnx::AttributeProto::INTS);
   if (!attribute) return otherwise;
-  if (attribute->ints_size() > longest_list)
+  if (attribute->ints_size() > kLongestList)
     fail("its attribute '{}' has {} values", name, attribute->ints_size());
   return {attribute->ints().begin(), attribute->ints().end()};
 }
@@ -176,7 +177,7 @@ void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
     fail("{}", problem.substr(0, problem.rfind(" (layer '")));
   }
   const Node& added = graph.node(index);
-  if (!checked_count(added.shape, largest_value)) fail("its output {} is too large", to_string(added.shape));
+  if (!checked_count(added.shape, kLargestValue)) fail("its output {} is too large", to_string(added.shape));
   LWSVM_CHECK(parameters.size() == added.parameters.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Parameter& parameter = added.parameters[k];

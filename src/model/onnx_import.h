@@ -28,8 +28,8 @@ namespace lwsvm {
 
 // The largest per-sample value (1 GB), and the largest window, stride, padding, ...: far beyond any real
 // network, and small enough that no product of ours overflows.
-constexpr std::int64_t largest_value = std::int64_t{1} << 28;
-constexpr std::int64_t largest_attribute = std::int64_t{1} << 15;
+constexpr std::int64_t kLargestValue = std::int64_t{1} << 28;
+constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 15;
 
 // What a name in the file stands for.
 struct ImportedValue {

@@ -52,7 +52,7 @@ void import_softmax(NodeImport& node) {
   node.emit([] { return std::make_shared<SoftmaxLayer>(); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"Abs", import_abs},     {"Clip", import_clip}, {"LeakyRelu", import_leaky_relu},
     {"PRelu", import_prelu}, {"Relu", import_relu}, {"Softmax", import_softmax},
 };
@@ -60,7 +60,7 @@ constexpr OperatorImporter table[] = {
 }  // namespace
 
 std::span<const OperatorImporter> activation_importers() {
-  return table;
+  return kTable;
 }
 
 }  // namespace lwsvm

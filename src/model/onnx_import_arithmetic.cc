@@ -100,7 +100,7 @@ void import_concat(NodeImport& node) {
   node.emit([&] { return std::make_shared<ConcatLayer>(axis - 1); }, node.tensors());
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"Add", import_add},     {"Concat", import_concat}, {"Div", import_div},
     {"Max", import_maximum}, {"Min", import_maximum},   {"Mul", import_mul},
     {"Neg", import_neg},     {"Sub", import_sub},       {"Sum", import_sum},
@@ -109,7 +109,7 @@ constexpr OperatorImporter table[] = {
 }  // namespace
 
 std::span<const OperatorImporter> arithmetic_importers() {
-  return table;
+  return kTable;
 }
 
 }  // namespace lwsvm

@@ -26,7 +26,7 @@ void import_conv(NodeImport& node) {
   if (weights.count() == 0) node.fail("its weights {} are empty", to_string(dims));
   ConvolutionSpec spec;
   spec.groups = node.integer("group", 1);
-  if (spec.groups < 1 || spec.groups > largest_value) node.fail("it cannot have {} groups", spec.groups);
+  if (spec.groups < 1 || spec.groups > kLargestValue) node.fail("it cannot have {} groups", spec.groups);
   spec.out_channels = dims[0];
   spec.in_channels = dims[1] * spec.groups;
   spec.window = read_window(node, image, {dims[2], dims[3]});
@@ -101,7 +101,7 @@ void import_batch_norm(NodeImport& node) {
             parameters);
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"BatchNormalization", import_batch_norm},
     {"Conv", import_conv},
     {"Gemm", import_gemm},
@@ -120,7 +120,7 @@ void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input) {
 }
 
 std::span<const OperatorImporter> linear_importers() {
-  return table;
+  return kTable;
 }
 
 }  // namespace lwsvm

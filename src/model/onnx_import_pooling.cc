@@ -7,7 +7,7 @@
 namespace lwsvm {
 namespace {
 
-// Two values, or those of `otherwise`; each within [least, largest_attribute].
+// Two values, or those of `otherwise`; each within [least, kLargestAttribute].
 std::vector<std::int64_t> pair(const NodeImport& node, const char* name, std::vector<std::int64_t> otherwise,
                                std::int64_t least) {
   const std::size_t count = otherwise.size();
@@ -15,7 +15,7 @@ std::vector<std::int64_t> pair(const NodeImport& node, const char* name, std::ve
   if (values.size() != count)
     node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
   for (std::int64_t value : values)
-    if (value < least || value > largest_attribute)
+    if (value < least || value > kLargestAttribute)
       node.fail("its attribute '{}' has the value {}", name, value);
   return values;
 }
@@ -48,7 +48,7 @@ void import_global_pool(NodeImport& node) {
   node.emit([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"AveragePool", import_average_pool},
     {"GlobalAveragePool", import_global_pool},
     {"GlobalMaxPool", import_global_pool},
@@ -90,7 +90,7 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<s
 }
 
 std::span<const OperatorImporter> pooling_importers() {
-  return table;
+  return kTable;
 }
 
 }  // namespace lwsvm

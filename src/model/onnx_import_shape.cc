@@ -37,7 +37,7 @@ void import_reshape(NodeImport& node) {
     node.fail("Reshape to {} leaves two sizes open", to_string(target));
   Shape known = sample;
   std::replace(known.begin(), known.end(), std::int64_t{-1}, std::int64_t{1});
-  const auto count = checked_count(known, largest_value);
+  const auto count = checked_count(known, kLargestValue);
   if (!count || element_count(in) % *count != 0 || (open == 0 && element_count(in) != *count))
     node.fail("Reshape of {} to {} would mix the samples of a batch", to_string(in), to_string(target));
   node.emit([&] { return std::make_shared<ReshapeLayer>(sample); }, {node.tensor(0)});
@@ -66,7 +66,7 @@ void import_pad(NodeImport& node) {
   const std::size_t rank = node.shape(0).size() + 1;
   if (pads.size() != 2 * rank) node.fail("Pad has {} amounts for {} axes", pads.size(), rank);
   for (std::int64_t amount : pads)
-    if (amount < -largest_value || amount > largest_value) node.fail("Pad by {} is not possible", amount);
+    if (amount < -kLargestValue || amount > kLargestValue) node.fail("Pad by {} is not possible", amount);
   if (pads[0] != 0 || pads[rank] != 0) node.fail("Pad would add samples to the batch");
   const auto half = pads.begin() + static_cast<std::ptrdiff_t>(rank);
   const Shape before(pads.begin() + 1, half), after(half + 1, pads.end());
@@ -95,13 +95,13 @@ void import_slice(NodeImport& node) {
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) node.fail("Slice along axis {} of {} axes", axes[k], rank);
     if (axis == 0) {
-      const bool all = starts[k] == 0 && ends[k] >= largest_value && steps[k] == 1;
+      const bool all = starts[k] == 0 && ends[k] >= kLargestValue && steps[k] == 1;
       if (!all) node.fail("Slice would take samples out of the batch");
       continue;
     }
     const auto a = static_cast<std::size_t>(axis - 1);
     const std::int64_t size = in[a];
-    if (steps[k] == 0 || steps[k] < -largest_value || steps[k] > largest_value)
+    if (steps[k] == 0 || steps[k] < -kLargestValue || steps[k] > kLargestValue)
       node.fail("Slice with step {}", steps[k]);
     const bool forward = steps[k] > 0;
     const auto settle = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
@@ -160,7 +160,7 @@ void import_constant(NodeImport& node) {
   node.bind_constant(std::move(constant));
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout},
     {"Flatten", import_flatten}, {"Identity", import_identity}, {"Pad", import_pad},
     {"Reshape", import_reshape}, {"Slice", import_slice},       {"Transpose", import_transpose},
@@ -169,7 +169,7 @@ constexpr OperatorImporter table[] = {
 }  // namespace
 
 std::span<const OperatorImporter> shape_importers() {
-  return table;
+  return kTable;
 }
 
 }  // namespace lwsvm

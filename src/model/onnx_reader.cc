@@ -183,7 +183,7 @@ class Reader {
             i, input.name());
       sample.push_back(dim.dim_value());
     }
-    const auto count = checked_count(sample, largest_value);
+    const auto count = checked_count(sample, kLargestValue);
     if (!count || *count == 0)
       fail_file("input '{}' has the impossible shape {}", input.name(), to_string(sample));
     return sample;

@@ -26,7 +26,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int ir_version = 7, opset_version = 13;
+constexpr int kIrVersion = 7, kOpsetVersion = 13;
 
 using Integers = std::vector<std::int64_t>;
 
@@ -126,7 +126,7 @@ class GraphWriter {
     if (dilations(layer.window()) != Integers{1, 1})
       fail("onnx",
            "node '{}': ONNX has average pools with dilation only since opset 19; lwsvm writes opset {}",
-           name_, opset_version);
+           name_, kOpsetVersion);
     onnx::NodeProto& node = add("AveragePool", inputs());
     set_window(node, layer.window());
     set(node, "ceil_mode", std::int64_t{layer.window().ceil_mode});
@@ -293,12 +293,12 @@ void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
 
 std::string to_onnx_bytes(const Model& model) {
   onnx::ModelProto proto;
-  proto.set_ir_version(ir_version);
+  proto.set_ir_version(kIrVersion);
   proto.set_producer_name("lwsvm");
   proto.set_producer_version(version());
   onnx::OperatorSetIdProto& opset = *proto.add_opset_import();
   opset.set_domain("");
-  opset.set_version(opset_version);
+  opset.set_version(kOpsetVersion);
   proto.mutable_graph()->set_name(model.info.name.empty() ? "lwsvm" : model.info.name);
   GraphWriter(model.graph, *proto.mutable_graph()).write();
   write_metadata(model.info, proto);
