@@ -1,5 +1,7 @@
 #include "model/onnx_constant.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 

@@ -130,6 +130,6 @@ void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input);
 
 // The window attributes of Conv and the pools, for an image of this shape (auto_pad depends on it).
 struct WindowSpec;
-WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<std::int64_t> kernel);
+WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel);
 
 }  // namespace lwsvm

@@ -1,5 +1,6 @@
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, and the window attributes that Conv shares.
 #include <algorithm>
+#include <tuple>
 
 #include "model/onnx_import.h"
 #include "net/layers/pooling_layers.h"
@@ -57,7 +58,7 @@ constexpr OperatorImporter kTable[] = {
 
 }  // namespace
 
-WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<std::int64_t> kernel) {
+WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel) {
   if (image.size() != 3) node.fail("{} is supported on images only, not on {}", node.op(), to_string(image));
   const bool known = !kernel.empty();
   if (!known && !node.has("kernel_shape")) node.fail("its attribute 'kernel_shape' is missing");
