@@ -22,8 +22,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr double most_parameters = 5e8;       // what fits into an ONNX file: 2 GB
-constexpr double most_elements = 1 << 28;     // of one value of one sample
+constexpr double kMostParameters = 5e8;    // what fits into an ONNX file: 2 GB
+constexpr double kMostElements = 1 << 28;  // of one value of one sample
 
 class Builder {
  public:
@@ -70,7 +70,8 @@ class Builder {
     if (word == "prelu") return add("prelu", std::make_shared<PReluLayer>(channels(input)), {input});
     if (word == "abs") return add("abs", std::make_shared<AbsLayer>(), {input});
     if (word == "pool") return add("pool", std::make_shared<MaxPoolLayer>(window(item, 0)), {input});
-    if (word == "avgpool") return add("avgpool", std::make_shared<AveragePoolLayer>(window(item, 0), false), {input});
+    if (word == "avgpool")
+      return add("avgpool", std::make_shared<AveragePoolLayer>(window(item, 0), false), {input});
     if (word == "gap" || word == "gmp") {
       using Reduction = GlobalPoolLayer::Reduction;
       const auto reduction = word == "gap" ? Reduction::average : Reduction::maximum;
@@ -85,19 +86,22 @@ class Builder {
 
   int convolution(const ArchItem& item, std::int64_t outputs, bool bias, int input) {
     const Shape& image = shape(input);
-    if (image.size() != 3) fail_item(fmt::format("convolutions take images, but {} features arrive here", image[0]));
+    if (image.size() != 3)
+      fail_item(fmt::format("convolutions take images, but {} features arrive here", image[0]));
     ConvolutionSpec spec;
     spec.in_channels = image[0];
     spec.out_channels = outputs;
     spec.groups = item.groups;
     spec.window = window(item, std::nullopt);
     spec.bias = bias;
-    check_parameters(static_cast<double>(outputs) * static_cast<double>(image[0]) / static_cast<double>(item.groups) *
+    check_parameters(static_cast<double>(outputs) * static_cast<double>(image[0]) /
+                     static_cast<double>(item.groups) *
                      static_cast<double>(item.height_taps * item.width_taps));
     return add("conv", std::make_shared<ConvolutionLayer>(spec), {input});
   }
 
-  // maxoutK: the convolution or dense layer before it got K times its outputs, in K runs; the largest of them stays.
+  // maxoutK: the convolution or dense layer before it got K times its outputs, in K runs; the largest of them
+  // stays.
   int maxout(const ArchSequence& sequence, std::size_t i, int input) {
     const ArchItem& item = sequence[i];
     std::size_t source = i;
@@ -157,7 +161,8 @@ class Builder {
       const Shape count{from[0], to[1], to[2]};
       shortcut = add("slice", std::make_shared<SliceLayer>(Shape{0, 0, 0}, step, count), {shortcut});
     }
-    if (to[0] < from[0]) fail_item(fmt::format("respad cannot take away channels ({} to {}); use res", from[0], to[0]));
+    if (to[0] < from[0])
+      fail_item(fmt::format("respad cannot take away channels ({} to {}); use res", from[0], to[0]));
     if (to[0] == from[0]) return shortcut;
     const std::int64_t before = (to[0] - from[0]) / 2, after = to[0] - from[0] - before;
     return add("pad", std::make_shared<PadLayer>(Shape{before, 0, 0}, Shape{after, 0, 0}, 0.0f), {shortcut});
@@ -193,13 +198,14 @@ class Builder {
     const int node = graph_.add(name, std::move(layer), std::move(inputs));
     double elements = 1;
     for (std::int64_t size : shape(node)) elements *= static_cast<double>(size);
-    if (elements > most_elements) fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
+    if (elements > kMostElements)
+      fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
     return node;
   }
 
   void check_parameters(double count) {
-    if (count + static_cast<double>(graph_.parameters().size()) > most_parameters)
-      fail_item(fmt::format("the network would have more than {:.0f} parameters", most_parameters));
+    if (count + static_cast<double>(graph_.parameters().size()) > kMostParameters)
+      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMostParameters));
   }
 
   [[noreturn]] void fail_item(const std::string& problem) const {
@@ -223,7 +229,8 @@ std::string resnet20_text() {
   std::string text = "conv16x3-bn-relu";
   for (int width : {16, 32, 64})
     for (int block = 0; block < 3; ++block)
-      text += fmt::format("-respad(conv{0}x3{1}-bn-relu-conv{0}x3-bn)-relu", width, width > 16 && block == 0 ? "s2" : "");
+      text += fmt::format("-respad(conv{0}x3{1}-bn-relu-conv{0}x3-bn)-relu", width,
+                          width > 16 && block == 0 ? "s2" : "");
   return text + "-gap";
 }
 
@@ -236,7 +243,8 @@ std::pair<std::string, std::int64_t> look_up(const std::string& arch) {
     const char* end = arch.data() + arch.size();
     const auto [stop, error] = std::from_chars(arch.data() + slash + 1, end, divisor);
     if (error != std::errc() || stop != end || divisor < 1)
-      fail_at(arch, slash, arch.size() - slash, "NAME/K divides the widths of a built-in network by K, as cifar/4");
+      fail_at(arch, slash, arch.size() - slash,
+              "NAME/K divides the widths of a built-in network by K, as cifar/4");
   }
   for (const BuiltInArch& built_in : built_in_archs())
     if (built_in.name == name) return {built_in.text, divisor};
@@ -263,7 +271,8 @@ const std::vector<BuiltInArch>& built_in_archs() {
 
 Graph build_network(const std::string& arch, const Shape& input, int classes, const std::vector<float>& mean,
                     const std::vector<float>& deviation, std::uint64_t seed) {
-  if (input.empty() || std::any_of(input.begin(), input.end(), [](auto size) { return size < 1 || size > 1 << 20; }))
+  if (input.empty() ||
+      std::any_of(input.begin(), input.end(), [](auto size) { return size < 1 || size > 1 << 20; }))
     fail("arch", "a network cannot take inputs of shape {}", to_string(input));
   if (classes < 2) fail("arch", "a network needs at least two classes, not {}", classes);
   const auto [text, divisor] = look_up(arch);
@@ -284,7 +293,8 @@ std::string arch_grammar() {
 
 built-in    NAME, or NAME/K with all widths divided by K (cifar/4)
 )";
-  for (const BuiltInArch& arch : built_in_archs()) text += fmt::format("  {:<10}{}\n", arch.name, arch.description);
+  for (const BuiltInArch& arch : built_in_archs())
+    text += fmt::format("  {:<10}{}\n", arch.name, arch.description);
   return text + R"(
 layers
   convOxK     O outputs, windows of K x K (convOxHxW: H x W); options follow, as conv64x3s2p1:

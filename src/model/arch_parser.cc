@@ -1,7 +1,8 @@
 // Recursive descent over
 //
 //   sequence = item { "-" item }
-//   item     = word arguments | ("res" | "respad") "(" sequence ")" | "inception" "(" sequence { "|" sequence } ")"
+//   item     = word arguments | ("res" | "respad") "(" sequence ")" | "inception" "(" sequence { "|" sequence
+//   } ")"
 //
 // where a word is letters and its arguments are numbers, "x" and option letters up to the next of - | ( ).
 #include "model/arch_parser.h"
@@ -16,12 +17,18 @@
 namespace lwsvm {
 namespace {
 
-constexpr int deepest_nesting = 32;
-constexpr std::int64_t largest_number = 1'000'000;
+constexpr int kDeepestNesting = 32;
+constexpr std::int64_t kLargestNumber = 1'000'000;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool ends_token(char c) { return c == '-' || c == '|' || c == '(' || c == ')'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool ends_token(char c) {
+  return c == '-' || c == '|' || c == '(' || c == ')';
+}
 
 class Parser {
  public:
@@ -29,7 +36,8 @@ class Parser {
 
   ArchSequence parse() {
     ArchSequence sequence = parse_sequence(0);
-    if (at_ < text_.size()) fail_at(text_, at_, 1, fmt::format("nothing is open that this '{}' could close", text_[at_]));
+    if (at_ < text_.size())
+      fail_at(text_, at_, 1, fmt::format("nothing is open that this '{}' could close", text_[at_]));
     return sequence;
   }
 
@@ -86,20 +94,25 @@ class Parser {
 
   void parse_block(ArchItem& item, bool opens, int depth) {
     if (!rest_.empty() || !opens)
-      fail_at(text_, item.begin, item.length, fmt::format("write {}(...) around the layers of the block", item.word));
-    if (depth >= deepest_nesting)
-      fail_at(text_, item.begin, item.length, fmt::format("blocks are nested more than {} deep", deepest_nesting));
+      fail_at(text_, item.begin, item.length,
+              fmt::format("write {}(...) around the layers of the block", item.word));
+    if (depth >= kDeepestNesting)
+      fail_at(text_, item.begin, item.length,
+              fmt::format("blocks are nested more than {} deep", kDeepestNesting));
     const std::size_t open = at_++;
     item.branches.push_back(parse_sequence(depth + 1));
     while (at_ < text_.size() && text_[at_] == '|') {
-      if (item.word != "inception") fail_at(text_, at_, 1, fmt::format("'{}' has one branch only", item.word));
+      if (item.word != "inception")
+        fail_at(text_, at_, 1, fmt::format("'{}' has one branch only", item.word));
       ++at_;
       item.branches.push_back(parse_sequence(depth + 1));
     }
     if (at_ >= text_.size()) fail_at(text_, open, 1, "this '(' is never closed");
-    if (text_[at_] != ')') fail_at(text_, at_, 1, fmt::format("')' or '-' is expected here, not '{}'", text_[at_]));
+    if (text_[at_] != ')')
+      fail_at(text_, at_, 1, fmt::format("')' or '-' is expected here, not '{}'", text_[at_]));
     ++at_;
-    if (at_ < text_.size() && !ends_token(text_[at_])) fail_at(text_, at_, 1, "'-' is missing before the next layer");
+    if (at_ < text_.size() && !ends_token(text_[at_]))
+      fail_at(text_, at_, 1, "'-' is missing before the next layer");
   }
 
   void parse_arguments(ArchItem& item) {
@@ -141,10 +154,18 @@ class Parser {
       const std::int64_t value =
           take_number(fmt::format("a number must follow '{}'", option), option == 'p' ? 0 : 1);
       switch (option) {
-        case 's': item.stride = value; break;
-        case 'p': item.padding = value; break;
-        case 'd': item.dilation = value; break;
-        default: item.groups = value; break;
+        case 's':
+          item.stride = value;
+          break;
+        case 'p':
+          item.padding = value;
+          break;
+        case 'd':
+          item.dilation = value;
+          break;
+        default:
+          item.groups = value;
+          break;
       }
     }
   }
@@ -152,9 +173,10 @@ class Parser {
   std::int64_t take_number(const std::string& usage, std::int64_t least = 1) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error == std::errc::invalid_argument || value < 0 || (!rest_.empty() && !is_digit(rest_[0]))) fail_token(usage);
-    if (error != std::errc() || value > largest_number)
-      fail_token(fmt::format("numbers are at most {}", largest_number));
+    if (error == std::errc::invalid_argument || value < 0 || (!rest_.empty() && !is_digit(rest_[0])))
+      fail_token(usage);
+    if (error != std::errc() || value > kLargestNumber)
+      fail_token(fmt::format("numbers are at most {}", kLargestNumber));
     if (value < least) fail_token(fmt::format("0 is not possible; {}", usage));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
@@ -171,7 +193,8 @@ class Parser {
   }
 
   void take_x() {
-    if (rest_.empty() || rest_[0] != 'x') fail_token("write convOxK: O outputs, windows of K x K, as conv12x5");
+    if (rest_.empty() || rest_[0] != 'x')
+      fail_token("write convOxK: O outputs, windows of K x K, as conv12x5");
     rest_.remove_prefix(1);
   }
 
@@ -194,18 +217,20 @@ void fail_at(std::string_view text, std::size_t begin, std::size_t length, const
 }
 
 const std::vector<std::string>& arch_words() {
-  static const std::vector<std::string> words{"conv",   "bn",  "relu", "leaky",  "prelu",   "abs", "pool",   "avgpool",
-                                              "gap",    "gmp", "dense", "maxout", "dropout", "id",  "res",    "respad",
-                                              "inception"};
+  static const std::vector<std::string> words{"conv",    "bn",      "relu", "leaky",  "prelu",    "abs",
+                                              "pool",    "avgpool", "gap",  "gmp",    "dense",    "maxout",
+                                              "dropout", "id",      "res",  "respad", "inception"};
   return words;
 }
 
 ArchSequence parse_arch(const std::string& text) {
-  if (text.empty()) fail("arch", "the architecture is empty; try mnist, or conv12x5-relu-pool2-dense256-relu");
+  if (text.empty())
+    fail("arch", "the architecture is empty; try mnist, or conv12x5-relu-pool2-dense256-relu");
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] <= ' ' || text[i] > '~') {
       std::string shown = text;  // a control character would shift the mark below it
-      std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+      std::replace_if(
+          shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
       fail_at(shown, i, 1, "only letters, digits and - | ( ) . / belong here, no blanks");
     }
   return Parser(text).parse();

@@ -9,16 +9,15 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::uint64_t initialization_purpose = 0x696e6974;  // "init"
+constexpr std::uint64_t kInitializationPurpose = 0x696e6974;  // "init"
 
 double glorot_limit(const Node& node, const Shape& weights) {
   std::int64_t window = 1, groups = 1;
   for (std::size_t i = 2; i < weights.size(); ++i) window *= weights[i];
   if (const auto* convolution = dynamic_cast<const ConvolutionLayer*>(node.layer.get()))
     groups = convolution->spec().groups;
-  const double fan_in = static_cast<double>(weights[1] * window);
-  const double fan_out = static_cast<double>(weights[0] / groups * window);
-  return std::sqrt(6.0 / (fan_in + fan_out));
+  const std::int64_t reached = weights[0] / groups;  // outputs that read an input channel
+  return std::sqrt(6.0 / static_cast<double>((weights[1] + reached) * window));
 }
 
 }  // namespace
@@ -32,7 +31,7 @@ void initialize_parameters(Graph& graph, std::uint64_t seed) {
       const auto end = begin + parameter.range.size;
       if (parameter.role == Role::weight) {
         const double limit = glorot_limit(node, parameter.shape);
-        Random random(seed, initialization_purpose, index);
+        Random random(seed, kInitializationPurpose, index);
         std::generate(begin, end, [&] { return static_cast<float>(random.uniform(-limit, limit)); });
       } else if (parameter.name == "scale" || parameter.name == "variance") {
         std::fill(begin, end, 1.0f);

@@ -7,8 +7,8 @@
 //   batch normalisation   scale 1, shift 0, mean 0, variance 1
 //   PReLU     slope 0.25
 //
-// With g groups an input channel reaches only out/g outputs, hence the g in fan_out. Each node draws from its own
-// stream (seed, node index): the numbers of a layer do not depend on how large the layers before it are.
+// With g groups an input channel reaches only out/g outputs, hence the g in fan_out. Each node draws from its
+// own stream (seed, node index): the numbers of a layer do not depend on how large the layers before it are.
 #pragma once
 
 #include <cstdint>

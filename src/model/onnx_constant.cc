@@ -1,5 +1,7 @@
 #include "model/onnx_constant.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -8,26 +10,33 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 struct Storage {
-  std::size_t bytes = 0;  // of one element in raw_data; 0: not supported
-  std::int64_t typed = 0; // elements in the typed field
+  std::size_t bytes = 0;   // of one element in raw_data; 0: not supported
+  std::int64_t typed = 0;  // elements in the typed field
 };
 
 Storage storage_of(const onnx::TensorProto& tensor) {
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: return {4, tensor.float_data_size()};
-    case onnx::TensorProto::DOUBLE: return {8, tensor.double_data_size()};
-    case onnx::TensorProto::INT64: return {8, tensor.int64_data_size()};
-    case onnx::TensorProto::INT32: return {4, tensor.int32_data_size()};
-    default: return {};
+    case onnx::TensorProto::FLOAT:
+      return {4, tensor.float_data_size()};
+    case onnx::TensorProto::DOUBLE:
+      return {8, tensor.double_data_size()};
+    case onnx::TensorProto::INT64:
+      return {8, tensor.int64_data_size()};
+    case onnx::TensorProto::INT32:
+      return {4, tensor.int32_data_size()};
+    default:
+      return {};
   }
 }
 
 std::string type_name(int type) {
   const std::string name =
-      onnx::TensorProto::DataType_IsValid(type) ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type)) : "";
+      onnx::TensorProto::DataType_IsValid(type)
+          ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type))
+          : "";
   return name.empty() ? fmt::format("number {}", type) : name;
 }
 
@@ -57,21 +66,24 @@ std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most) 
 
 std::int64_t checked_elements(const onnx::TensorProto& tensor, const std::string& where) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0)
-    fail("onnx", "{}: its data lies in another file, which is not supported; save the model with its weights inside", where);
+    fail("onnx",
+         "{}: its data lies in another file, which is not supported; save the model with its weights inside",
+         where);
   if (tensor.has_segment()) fail("onnx", "{}: tensors in segments are not supported", where);
   const Storage storage = storage_of(tensor);
   if (storage.bytes == 0)
-    fail("onnx", "{}: its type {} is not supported; export the model in float32", where, type_name(tensor.data_type()));
+    fail("onnx", "{}: its type {} is not supported; export the model in float32", where,
+         type_name(tensor.data_type()));
   const Shape dims(tensor.dims().begin(), tensor.dims().end());
-  const auto count = checked_count(dims, most_elements);
+  const auto count = checked_count(dims, kMostElements);
   if (!count) fail("onnx", "{}: its shape {} is not possible", where, to_string(dims));
 
   const bool raw = tensor.has_raw_data();
   const auto expected = static_cast<std::uint64_t>(*count) * (raw ? storage.bytes : 1);
   const auto present = raw ? tensor.raw_data().size() : static_cast<std::uint64_t>(storage.typed);
   if (present != expected)
-    fail("onnx", "{}: shape {} needs {} {}, the file has {}; it is damaged, get it again", where, to_string(dims),
-         expected, raw ? "bytes" : "values", present);
+    fail("onnx", "{}: shape {} needs {} {}, the file has {}; it is damaged, get it again", where,
+         to_string(dims), expected, raw ? "bytes" : "values", present);
   return *count;
 }
 
@@ -85,22 +97,30 @@ Constant decode(const onnx::TensorProto& tensor, const std::string& where) {
   if (constant.integral) {
     constant.integers.resize(count);
     if (type == onnx::TensorProto::INT64) {
-      if (raw) copy_raw<std::int64_t>(tensor.raw_data(), constant.integers);
-      else constant.integers.assign(tensor.int64_data().begin(), tensor.int64_data().end());
+      if (raw)
+        copy_raw<std::int64_t>(tensor.raw_data(), constant.integers);
+      else
+        constant.integers.assign(tensor.int64_data().begin(), tensor.int64_data().end());
     } else {
-      if (raw) copy_raw<std::int32_t>(tensor.raw_data(), constant.integers);
-      else constant.integers.assign(tensor.int32_data().begin(), tensor.int32_data().end());
+      if (raw)
+        copy_raw<std::int32_t>(tensor.raw_data(), constant.integers);
+      else
+        constant.integers.assign(tensor.int32_data().begin(), tensor.int32_data().end());
     }
   } else {
     constant.reals.resize(count);
     if (type == onnx::TensorProto::FLOAT) {
       // memcpy, not value by value: a signalling NaN keeps its bits.
-      if (raw) { if (count > 0) std::memcpy(constant.reals.data(), tensor.raw_data().data(), count * sizeof(float)); }
-      else constant.reals.assign(tensor.float_data().begin(), tensor.float_data().end());
+      if (raw) {
+        if (count > 0) std::memcpy(constant.reals.data(), tensor.raw_data().data(), count * sizeof(float));
+      } else
+        constant.reals.assign(tensor.float_data().begin(), tensor.float_data().end());
     } else {
-      if (raw) copy_raw<double>(tensor.raw_data(), constant.reals);
-      else std::transform(tensor.double_data().begin(), tensor.double_data().end(), constant.reals.begin(),
-                          [](double value) { return static_cast<float>(value); });
+      if (raw)
+        copy_raw<double>(tensor.raw_data(), constant.reals);
+      else
+        std::transform(tensor.double_data().begin(), tensor.double_data().end(), constant.reals.begin(),
+                       [](double value) { return static_cast<float>(value); });
     }
   }
   return constant;

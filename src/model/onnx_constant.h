@@ -15,8 +15,8 @@ namespace lwsvm {
 struct Constant {
   Shape dims;
   bool integral = false;
-  std::vector<float> reals;             // unless integral
-  std::vector<std::int64_t> integers;   // if integral
+  std::vector<float> reals;            // unless integral
+  std::vector<std::int64_t> integers;  // if integral
 
   std::size_t count() const { return integral ? integers.size() : reals.size(); }
 };
@@ -24,8 +24,8 @@ struct Constant {
 // The product of sizes; nothing if one is negative or the product exceeds `most`.
 std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most);
 
-// How many elements the tensor says it has; throws Error if that or its type cannot be, or its data is not all there.
-// `where` begins the message: "model.onnx: initialiser 'w'".
+// How many elements the tensor says it has; throws Error if that or its type cannot be, or its data is not
+// all there. `where` begins the message: "model.onnx: initialiser 'w'".
 std::int64_t checked_elements(const onnx::TensorProto& tensor, const std::string& where);
 Constant decode(const onnx::TensorProto& tensor, const std::string& where);
 

@@ -5,17 +5,20 @@
 namespace lwsvm {
 namespace {
 
-constexpr int longest_list = 64;  // of a shape, of pads, ...
+constexpr int kLongestList = 64;  // of a shape, of pads, ...
 
 std::string shown(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node '{}'", node.name());
-  if (node.output_size() > 0) return fmt::format("the {} node that makes '{}'", node.op_type(), node.output(0));
+  if (node.output_size() > 0)
+    return fmt::format("the {} node that makes '{}'", node.op_type(), node.output(0));
   return fmt::format("a {} node", node.op_type());
 }
 
 }  // namespace
 
-std::string NodeImport::place() const { return fmt::format("{}: {}", state_.file, shown(node_)); }
+std::string NodeImport::place() const {
+  return fmt::format("{}: {}", state_.file, shown(node_));
+}
 
 const ImportedValue& NodeImport::value(int i) const {
   if (!has_input(i)) fail("input {} of {} is missing", i, op());
@@ -35,18 +38,21 @@ void NodeImport::expect_inputs(int least, int most) const {
 int NodeImport::tensor(int i) const {
   const ImportedValue& found = value(i);
   if (found.node < 0)
-    fail("input '{}' of {} is a constant, where lwsvm expects a value computed from the network's input", node_.input(i), op());
+    fail("input '{}' of {} is a constant, where lwsvm expects a value computed from the network's input",
+         node_.input(i), op());
   return found.node;
 }
 
 std::vector<int> NodeImport::tensors() const {
   std::vector<int> all;
+  all.reserve(static_cast<std::size_t>(inputs()));
   for (int i = 0; i < inputs(); ++i) all.push_back(tensor(i));
   return all;
 }
 
 void NodeImport::charge(std::int64_t bytes) const {
-  if (bytes > state_.budget) fail("the file uses its constants so often that the network would be many times its size");
+  if (bytes > state_.budget)
+    fail("the file uses its constants so often that the network would be many times its size");
   state_.budget -= bytes;
 }
 
@@ -71,15 +77,16 @@ Constant NodeImport::reals(int i) const {
 
 float NodeImport::real(int i) const {
   const Constant constant = reals(i);
-  if (constant.count() != 1) fail("input '{}' of {} must be one number, not {}", node_.input(i), op(), constant.count());
+  if (constant.count() != 1)
+    fail("input '{}' of {} must be one number, not {}", node_.input(i), op(), constant.count());
   return constant.reals[0];
 }
 
 std::vector<std::int64_t> NodeImport::integers(int i) const {
   const Constant constant = decoded(i);
   if (!constant.integral) fail("input '{}' of {} must hold integers", node_.input(i), op());
-  if (constant.dims.size() > 1 || constant.count() > longest_list)
-    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), longest_list);
+  if (constant.dims.size() > 1 || constant.count() > kLongestList)
+    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), kLongestList);
   return constant.integers;
 }
 
@@ -92,7 +99,8 @@ std::vector<float> NodeImport::broadcast(int i, const Shape& sample) const {
   bool fits = dims.size() == sample.size();
   for (std::size_t k = 0; fits && k < dims.size(); ++k) fits = dims[k] == 1 || dims[k] == sample[k];
   if (!fits)
-    fail("the constant '{}' of shape {} does not fit samples of shape {}", node_.input(i), to_string(given), to_string(sample));
+    fail("the constant '{}' of shape {} does not fit samples of shape {}", node_.input(i), to_string(given),
+         to_string(sample));
 
   const bool channels_only = std::all_of(dims.begin() + 1, dims.end(), [](auto size) { return size == 1; });
   if (constant.count() == 1 || dims == sample || channels_only) return std::move(constant.reals);
@@ -118,7 +126,8 @@ const onnx::AttributeProto* NodeImport::find(const char* name,
   for (const auto& attribute : node_.attribute()) {
     if (attribute.name() != name) continue;
     // Files of IR 1 and 2 may leave the type out.
-    if (type && attribute.has_type() && attribute.type() != *type && attribute.type() != onnx::AttributeProto::UNDEFINED)
+    if (type && attribute.has_type() && attribute.type() != *type &&
+        attribute.type() != onnx::AttributeProto::UNDEFINED)
       fail("its attribute '{}' is of the wrong type", name);
     return &attribute;
   }
@@ -143,7 +152,8 @@ std::string NodeImport::text(const char* name, const std::string& otherwise) con
 std::vector<std::int64_t> NodeImport::integers(const char* name, std::vector<std::int64_t> otherwise) const {
   const auto* attribute = find(name, onnx::AttributeProto::INTS);
   if (!attribute) return otherwise;
-  if (attribute->ints_size() > longest_list) fail("its attribute '{}' has {} values", name, attribute->ints_size());
+  if (attribute->ints_size() > kLongestList)
+    fail("its attribute '{}' has {} values", name, attribute->ints_size());
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
@@ -152,21 +162,22 @@ const onnx::TensorProto* NodeImport::tensor_attribute(const char* name) const {
   return attribute && attribute->has_t() ? &attribute->t() : nullptr;
 }
 
-void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make, std::vector<int> layer_inputs,
-                      const Parameters& parameters) {
+void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
+                      std::vector<int> layer_inputs, const Parameters& parameters) {
   Graph& graph = state_.graph;
   const std::string name = state_.names.claim(node_.name().empty() ? op() : node_.name());
   int index = -1;
   try {
     index = graph.add(name, make(), std::move(layer_inputs));
-  } catch (const Error& error) {  // "[net] Conv has weights for ... (layer 'conv1')": here the file is the place
+  } catch (
+      const Error& error) {  // "[net] Conv has weights for ... (layer 'conv1')": here the file is the place
     std::string problem = error.what();
     if (problem.starts_with("[onnx] ")) throw;
     if (problem.starts_with("[net] ")) problem.erase(0, 6);
     fail("{}", problem.substr(0, problem.rfind(" (layer '")));
   }
   const Node& added = graph.node(index);
-  if (!checked_count(added.shape, largest_value)) fail("its output {} is too large", to_string(added.shape));
+  if (!checked_count(added.shape, kLargestValue)) fail("its output {} is too large", to_string(added.shape));
   LWSVM_CHECK(parameters.size() == added.parameters.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Parameter& parameter = added.parameters[k];
@@ -182,7 +193,9 @@ void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
   bind(0, std::move(result));
 }
 
-void NodeImport::pass_on(int i) { bind(0, value(i)); }
+void NodeImport::pass_on(int i) {
+  bind(0, value(i));
+}
 
 void NodeImport::bind_constant(Constant constant) {
   ImportedValue result;
@@ -206,7 +219,8 @@ bool NodeImport::completed_by(const char* op) const {
   const auto readers = state_.readers.find(node_.output(0));
   if (readers == state_.readers.end() || readers->second.size() != 1) return false;
   const onnx::NodeProto& reader = *readers->second[0];
-  if (reader.op_type() != op || !(reader.domain().empty() || reader.domain() == "ai.onnx") || reader.input_size() != 2)
+  if (reader.op_type() != op || !(reader.domain().empty() || reader.domain() == "ai.onnx") ||
+      reader.input_size() != 2)
     return false;
   const bool first = reader.input(0) == node_.output(0);
   if (!first && std::string_view(op) == "Div") return false;

@@ -1,10 +1,11 @@
 // How one ONNX node becomes a layer. Private to onnx_*.cc.
 //
-// An operator is a function of NodeImport in the table of its group (onnx_import_*.cc): it asks for inputs, constants
-// and attributes, and emits a layer. To support another operator, write its function and add a line to the table.
+// An operator is a function of NodeImport in the table of its group (onnx_import_*.cc): it asks for inputs,
+// constants and attributes, and emits a layer. To support another operator, write its function and add a line
+// to the table.
 //
-// Two nodes that make up one layer: the first sees that its only reader completes it and defers; the second finds the
-// first through deferred() and emits for both.
+// Two nodes that make up one layer: the first sees that its only reader completes it and defers; the second
+// finds the first through deferred() and emits for both.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -25,17 +26,17 @@
 
 namespace lwsvm {
 
-// The largest per-sample value (1 GB), and the largest window, stride, padding, ...: far beyond any real network, and
-// small enough that no product of ours overflows.
-constexpr std::int64_t largest_value = std::int64_t{1} << 28;
-constexpr std::int64_t largest_attribute = std::int64_t{1} << 15;
+// The largest per-sample value (1 GB), and the largest window, stride, padding, ...: far beyond any real
+// network, and small enough that no product of ours overflows.
+constexpr std::int64_t kLargestValue = std::int64_t{1} << 28;
+constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 15;
 
 // What a name in the file stands for.
 struct ImportedValue {
-  int node = -1;                                  // of the graph
-  const onnx::TensorProto* tensor = nullptr;      // a constant of the file
-  std::shared_ptr<const Constant> folded;         // a constant that was computed
-  const onnx::NodeProto* deferred = nullptr;      // the first half of a layer
+  int node = -1;                              // of the graph
+  const onnx::TensorProto* tensor = nullptr;  // a constant of the file
+  std::shared_ptr<const Constant> folded;     // a constant that was computed
+  const onnx::NodeProto* deferred = nullptr;  // the first half of a layer
 
   bool is_constant() const { return tensor != nullptr || folded != nullptr; }
 };
@@ -44,10 +45,12 @@ struct ImportState {
   std::string file;  // for messages
   Graph graph;
   std::unordered_map<std::string, ImportedValue> values;
-  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>> readers;  // a reader twice if it reads twice
+  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>>
+      readers;  // a reader twice if it reads twice
   std::string output;
   std::int64_t opset = 0;
-  std::int64_t budget = 0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
+  std::int64_t budget =
+      0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
   UniqueNames names;
 };
 
@@ -63,11 +66,11 @@ class NodeImport {
   bool has_input(int i) const { return i < node_.input_size() && !node_.input(i).empty(); }
   void expect_inputs(int least, int most) const;
   bool is_constant(int i) const { return value(i).is_constant(); }
-  int tensor(int i) const;                      // the graph's node; fails if it is a constant
-  std::vector<int> tensors() const;             // all inputs
+  int tensor(int i) const;           // the graph's node; fails if it is a constant
+  std::vector<int> tensors() const;  // all inputs
   const Shape& shape(int i) const { return state_.graph.node(tensor(i)).shape; }  // of a sample
-  Constant reals(int i) const;                  // fails if it is no constant of real numbers
-  float real(int i) const;                      // of one element
+  Constant reals(int i) const;                      // fails if it is no constant of real numbers
+  float real(int i) const;                          // of one element
   std::vector<std::int64_t> integers(int i) const;  // a short list
   // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
   std::vector<float> broadcast(int i, const Shape& sample) const;
@@ -84,7 +87,7 @@ class NodeImport {
   using Parameters = std::vector<std::pair<std::string, std::vector<float>>>;
   void emit(const std::function<std::shared_ptr<const Layer>()>& make, std::vector<int> layer_inputs,
             const Parameters& parameters = {});
-  void pass_on(int i);                 // the output is the input
+  void pass_on(int i);  // the output is the input
   void bind_constant(Constant constant);
   void defer();
 
@@ -102,7 +105,8 @@ class NodeImport {
 
  private:
   const ImportedValue& value(int i) const;
-  const onnx::AttributeProto* find(const char* name, std::optional<onnx::AttributeProto::AttributeType> type = {}) const;
+  const onnx::AttributeProto* find(const char* name,
+                                   std::optional<onnx::AttributeProto::AttributeType> type = {}) const;
   void charge(std::int64_t bytes) const;
   Constant decoded(int i) const;
 
@@ -126,6 +130,6 @@ void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input);
 
 // The window attributes of Conv and the pools, for an image of this shape (auto_pad depends on it).
 struct WindowSpec;
-WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<std::int64_t> kernel);
+WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel);
 
 }  // namespace lwsvm

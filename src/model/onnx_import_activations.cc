@@ -27,8 +27,10 @@ void import_prelu(NodeImport& node) {
   const Shape& sample = node.shape(0);
   std::vector<float> slopes = node.broadcast(1, sample);
   const auto count = static_cast<std::int64_t>(slopes.size());
-  if (count != 1 && count != sample[0]) node.fail("PRelu with a slope for every element is not supported, only for every channel");
-  node.emit([&] { return std::make_shared<PReluLayer>(count); }, {node.tensor(0)}, {{"slope", std::move(slopes)}});
+  if (count != 1 && count != sample[0])
+    node.fail("PRelu with a slope for every element is not supported, only for every channel");
+  node.emit([&] { return std::make_shared<PReluLayer>(count); }, {node.tensor(0)},
+            {{"slope", std::move(slopes)}});
 }
 
 // Up to opset 10 the bounds are attributes, then optional inputs.
@@ -45,17 +47,20 @@ void import_softmax(NodeImport& node) {
   const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
   std::int64_t axis = node.integer("axis", node.opset() >= 13 ? -1 : 1);
   if (axis < 0) axis += rank;
-  if (rank != 2 || axis != 1) node.fail("Softmax is supported over the scores of a sample only, not over {}", to_string(node.shape(0)));
+  if (rank != 2 || axis != 1)
+    node.fail("Softmax is supported over the scores of a sample only, not over {}", to_string(node.shape(0)));
   node.emit([] { return std::make_shared<SoftmaxLayer>(); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"Abs", import_abs},     {"Clip", import_clip}, {"LeakyRelu", import_leaky_relu},
     {"PRelu", import_prelu}, {"Relu", import_relu}, {"Softmax", import_softmax},
 };
 
 }  // namespace
 
-std::span<const OperatorImporter> activation_importers() { return table; }
+std::span<const OperatorImporter> activation_importers() {
+  return kTable;
+}
 
 }  // namespace lwsvm

@@ -1,7 +1,8 @@
 // Add, Sub, Mul, Div, Sum, Neg, Max, Min, Concat: of values, and with constants.
 //
 //   Sub then Div by constants -> one Normalize layer;   Mul then Add -> one Affine layer;
-//   a single operation by a constant -> an Affine layer (or Normalize for x / c, which rounds as the file does).
+//   a single operation by a constant -> an Affine layer (or Normalize for x / c, which rounds as the file
+//   does).
 #include <algorithm>
 
 #include "model/onnx_import.h"
@@ -18,7 +19,8 @@ void emit_affine(NodeImport& node, int input, std::vector<float> scale, std::vec
 // Which of the two operands is a constant; -1 if none.
 int constant_operand(NodeImport& node) {
   node.expect_inputs(2, 2);
-  if (node.is_constant(0) && node.is_constant(1)) node.fail("{} of two constants is not supported", node.op());
+  if (node.is_constant(0) && node.is_constant(1))
+    node.fail("{} of two constants is not supported", node.op());
   return node.is_constant(0) ? 0 : node.is_constant(1) ? 1 : -1;
 }
 
@@ -52,13 +54,15 @@ void import_sub(NodeImport& node) {
 
 void import_mul(NodeImport& node) {
   const int constant = constant_operand(node);
-  if (constant < 0) node.fail("the product of two computed values is not piecewise linear, and not supported");
+  if (constant < 0)
+    node.fail("the product of two computed values is not piecewise linear, and not supported");
   if (node.completed_by("Add")) return node.defer();
   emit_affine(node, node.tensor(1 - constant), node.broadcast(constant, node.shape(1 - constant)), {0.0f});
 }
 
 void import_div(NodeImport& node) {
-  if (constant_operand(node) != 1) node.fail("only division by a constant is supported: anything else is not piecewise linear");
+  if (constant_operand(node) != 1)
+    node.fail("only division by a constant is supported: anything else is not piecewise linear");
   std::vector<float> mean{0.0f};
   int input = -1;
   Shape sample;
@@ -91,17 +95,21 @@ void import_concat(NodeImport& node) {
   const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
   std::int64_t axis = node.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 1 || axis >= rank) node.fail("Concat along axis {} is not supported: the batch stays whole", axis);
+  if (axis < 1 || axis >= rank)
+    node.fail("Concat along axis {} is not supported: the batch stays whole", axis);
   node.emit([&] { return std::make_shared<ConcatLayer>(axis - 1); }, node.tensors());
 }
 
-constexpr OperatorImporter table[] = {
-    {"Add", import_add}, {"Concat", import_concat}, {"Div", import_div}, {"Max", import_maximum}, {"Min", import_maximum},
-    {"Mul", import_mul}, {"Neg", import_neg},       {"Sub", import_sub}, {"Sum", import_sum},
+constexpr OperatorImporter kTable[] = {
+    {"Add", import_add},     {"Concat", import_concat}, {"Div", import_div},
+    {"Max", import_maximum}, {"Min", import_maximum},   {"Mul", import_mul},
+    {"Neg", import_neg},     {"Sub", import_sub},       {"Sum", import_sum},
 };
 
 }  // namespace
 
-std::span<const OperatorImporter> arithmetic_importers() { return table; }
+std::span<const OperatorImporter> arithmetic_importers() {
+  return kTable;
+}
 
 }  // namespace lwsvm

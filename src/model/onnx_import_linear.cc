@@ -21,11 +21,12 @@ void import_conv(NodeImport& node) {
   Constant weights = node.reals(1);
   const Shape& dims = weights.dims;
   if (dims.size() != 4 || image.size() != 3)
-    node.fail("only convolutions of images are supported, not weights {} on {}", to_string(dims), to_string(image));
+    node.fail("only convolutions of images are supported, not weights {} on {}", to_string(dims),
+              to_string(image));
   if (weights.count() == 0) node.fail("its weights {} are empty", to_string(dims));
   ConvolutionSpec spec;
   spec.groups = node.integer("group", 1);
-  if (spec.groups < 1 || spec.groups > largest_value) node.fail("it cannot have {} groups", spec.groups);
+  if (spec.groups < 1 || spec.groups > kLargestValue) node.fail("it cannot have {} groups", spec.groups);
   spec.out_channels = dims[0];
   spec.in_channels = dims[1] * spec.groups;
   spec.window = read_window(node, image, {dims[2], dims[3]});
@@ -38,7 +39,8 @@ void import_conv(NodeImport& node) {
 
 // [rows][columns] -> [columns][rows]
 std::vector<float> transposed(const Constant& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.dims[0]), columns = static_cast<std::size_t>(matrix.dims[1]);
+  const auto rows = static_cast<std::size_t>(matrix.dims[0]),
+             columns = static_cast<std::size_t>(matrix.dims[1]);
   std::vector<float> result(matrix.reals.size());
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t c = 0; c < columns; ++c) result[c * rows + r] = matrix.reals[r * columns + c];
@@ -55,7 +57,8 @@ Constant weight_matrix(const NodeImport& node) {
 // y = alpha x W' + beta c; alpha and beta go into the weights.
 void import_gemm(NodeImport& node) {
   node.expect_inputs(2, 3);
-  if (node.integer("transA", 0) != 0) node.fail("Gemm with transA is not supported: it would transpose the batch");
+  if (node.integer("transA", 0) != 0)
+    node.fail("Gemm with transA is not supported: it would transpose the batch");
   const bool out_first = node.integer("transB", 0) != 0;
   Constant weights = weight_matrix(node);
   const std::int64_t out = weights.dims[out_first ? 0 : 1], in = weights.dims[out_first ? 1 : 0];
@@ -79,13 +82,14 @@ void import_matmul(NodeImport& node) {
   const Constant weights = weight_matrix(node);
   (void)node.tensor(0);
   if (node.completed_by("Add")) return node.defer();
-  node.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], false); }, {node.tensor(0)},
-            {{"weight", transposed(weights)}});
+  node.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], false); },
+            {node.tensor(0)}, {{"weight", transposed(weights)}});
 }
 
 void import_batch_norm(NodeImport& node) {
   node.expect_inputs(5, 5);
-  if (node.integer("training_mode", 0) != 0) node.fail("it is in training mode; export the model for inference");
+  if (node.integer("training_mode", 0) != 0)
+    node.fail("it is in training mode; export the model for inference");
   if (node.integer("spatial", 1) == 0) node.fail("BatchNormalization with spatial = 0 is not supported");
   const float epsilon = node.real("epsilon", 1e-5f);
   const float momentum = one_minus_momentum(node.real("momentum", 0.9f));
@@ -93,10 +97,11 @@ void import_batch_norm(NodeImport& node) {
   const char* names[] = {"scale", "shift", "mean", "variance"};
   for (int i = 0; i < 4; ++i) parameters.emplace_back(names[i], node.reals(i + 1).reals);
   const auto channels = static_cast<std::int64_t>(parameters[0].second.size());
-  node.emit([&] { return std::make_shared<BatchNormLayer>(channels, epsilon, momentum); }, {node.tensor(0)}, parameters);
+  node.emit([&] { return std::make_shared<BatchNormLayer>(channels, epsilon, momentum); }, {node.tensor(0)},
+            parameters);
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"BatchNormalization", import_batch_norm},
     {"Conv", import_conv},
     {"Gemm", import_gemm},
@@ -109,11 +114,13 @@ void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input) {
   const Constant weights = weight_matrix(product);
   std::vector<float> bias = sum.broadcast(bias_input, {weights.dims[1]});
   bias.resize(static_cast<std::size_t>(weights.dims[1]), bias[0]);
-  product.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); }, {product.tensor(0)},
-               {{"weight", transposed(weights)}, {"bias", std::move(bias)}});
+  product.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); },
+               {product.tensor(0)}, {{"weight", transposed(weights)}, {"bias", std::move(bias)}});
   sum.pass_on(1 - bias_input);
 }
 
-std::span<const OperatorImporter> linear_importers() { return table; }
+std::span<const OperatorImporter> linear_importers() {
+  return kTable;
+}
 
 }  // namespace lwsvm

@@ -1,5 +1,6 @@
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, and the window attributes that Conv shares.
 #include <algorithm>
+#include <tuple>
 
 #include "model/onnx_import.h"
 #include "net/layers/pooling_layers.h"
@@ -7,14 +8,16 @@
 namespace lwsvm {
 namespace {
 
-// Two values, or those of `otherwise`; each within [least, largest_attribute].
+// Two values, or those of `otherwise`; each within [least, kLargestAttribute].
 std::vector<std::int64_t> pair(const NodeImport& node, const char* name, std::vector<std::int64_t> otherwise,
                                std::int64_t least) {
   const std::size_t count = otherwise.size();
   std::vector<std::int64_t> values = node.integers(name, std::move(otherwise));
-  if (values.size() != count) node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
+  if (values.size() != count)
+    node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
   for (std::int64_t value : values)
-    if (value < least || value > largest_attribute) node.fail("its attribute '{}' has the value {}", name, value);
+    if (value < least || value > kLargestAttribute)
+      node.fail("its attribute '{}' has the value {}", name, value);
   return values;
 }
 
@@ -46,7 +49,7 @@ void import_global_pool(NodeImport& node) {
   node.emit([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter table[] = {
+constexpr OperatorImporter kTable[] = {
     {"AveragePool", import_average_pool},
     {"GlobalAveragePool", import_global_pool},
     {"GlobalMaxPool", import_global_pool},
@@ -55,7 +58,7 @@ constexpr OperatorImporter table[] = {
 
 }  // namespace
 
-WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<std::int64_t> kernel) {
+WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel) {
   if (image.size() != 3) node.fail("{} is supported on images only, not on {}", node.op(), to_string(image));
   const bool known = !kernel.empty();
   if (!known && !node.has("kernel_shape")) node.fail("its attribute 'kernel_shape' is missing");
@@ -75,8 +78,10 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<s
   const std::string automatic = node.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     const bool behind = automatic == "SAME_UPPER";
-    std::tie(w.pad_top, w.pad_bottom) = same_padding(image[1], w.height, w.stride_height, w.dilation_height, behind);
-    std::tie(w.pad_left, w.pad_right) = same_padding(image[2], w.width, w.stride_width, w.dilation_width, behind);
+    std::tie(w.pad_top, w.pad_bottom) =
+        same_padding(image[1], w.height, w.stride_height, w.dilation_height, behind);
+    std::tie(w.pad_left, w.pad_right) =
+        same_padding(image[2], w.width, w.stride_width, w.dilation_width, behind);
   } else if (automatic == "VALID") {
     w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 0;
   } else if (automatic != "NOTSET" && !automatic.empty()) {
@@ -85,6 +90,8 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, std::vector<s
   return w;
 }
 
-std::span<const OperatorImporter> pooling_importers() { return table; }
+std::span<const OperatorImporter> pooling_importers() {
+  return kTable;
+}
 
 }  // namespace lwsvm

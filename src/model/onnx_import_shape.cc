@@ -15,7 +15,8 @@ void import_flatten(NodeImport& node) {
   const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
   std::int64_t axis = node.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis != 1) node.fail("Flatten with axis {} is not supported, only with 1: the batch stays an axis of its own", axis);
+  if (axis != 1)
+    node.fail("Flatten with axis {} is not supported, only with 1: the batch stays an axis of its own", axis);
   node.emit([] { return std::make_shared<FlattenLayer>(); }, {node.tensor(0)});
 }
 
@@ -32,10 +33,11 @@ void import_reshape(NodeImport& node) {
     if (sample[i] == -1) ++open;
     if (sample[i] == 0 || sample[i] < -1) node.fail("Reshape to {} is not possible", to_string(target));
   }
-  if (open > 1 || (open == 1 && target[0] == -1)) node.fail("Reshape to {} leaves two sizes open", to_string(target));
+  if (open > 1 || (open == 1 && target[0] == -1))
+    node.fail("Reshape to {} leaves two sizes open", to_string(target));
   Shape known = sample;
   std::replace(known.begin(), known.end(), std::int64_t{-1}, std::int64_t{1});
-  const auto count = checked_count(known, largest_value);
+  const auto count = checked_count(known, kLargestValue);
   if (!count || element_count(in) % *count != 0 || (open == 0 && element_count(in) != *count))
     node.fail("Reshape of {} to {} would mix the samples of a batch", to_string(in), to_string(target));
   node.emit([&] { return std::make_shared<ReshapeLayer>(sample); }, {node.tensor(0)});
@@ -47,7 +49,8 @@ void import_transpose(NodeImport& node) {
   if (order.size() != rank || order[0] != 0) node.fail("Transpose that moves the batch is not supported");
   Integers sample_order;
   for (std::size_t i = 1; i < rank; ++i) {
-    if (order[i] < 1 || order[i] >= static_cast<std::int64_t>(rank)) node.fail("Transpose names axis {}", order[i]);
+    if (order[i] < 1 || order[i] >= static_cast<std::int64_t>(rank))
+      node.fail("Transpose names axis {}", order[i]);
     sample_order.push_back(order[i] - 1);
   }
   node.emit([&] { return std::make_shared<TransposeLayer>(sample_order); }, {node.tensor(0)});
@@ -63,15 +66,15 @@ void import_pad(NodeImport& node) {
   const std::size_t rank = node.shape(0).size() + 1;
   if (pads.size() != 2 * rank) node.fail("Pad has {} amounts for {} axes", pads.size(), rank);
   for (std::int64_t amount : pads)
-    if (amount < -largest_value || amount > largest_value) node.fail("Pad by {} is not possible", amount);
+    if (amount < -kLargestValue || amount > kLargestValue) node.fail("Pad by {} is not possible", amount);
   if (pads[0] != 0 || pads[rank] != 0) node.fail("Pad would add samples to the batch");
   const auto half = pads.begin() + static_cast<std::ptrdiff_t>(rank);
   const Shape before(pads.begin() + 1, half), after(half + 1, pads.end());
   node.emit([&] { return std::make_shared<PadLayer>(before, after, value); }, {node.tensor(0)});
 }
 
-// Up to opset 9 starts, ends and axes are attributes, then inputs. Negative positions count from the end, and what
-// lies outside is moved to the edge.
+// Up to opset 9 starts, ends and axes are attributes, then inputs. Negative positions count from the end, and
+// what lies outside is moved to the edge.
 void import_slice(NodeImport& node) {
   node.expect_inputs(1, 5);
   const Shape& in = node.shape(0);
@@ -83,7 +86,8 @@ void import_slice(NodeImport& node) {
   if (axes.empty())
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    node.fail("Slice has {} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(), steps.size());
+    node.fail("Slice has {} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(),
+              steps.size());
 
   Shape start(in.size(), 0), step(in.size(), 1), count = in;
   for (std::size_t k = 0; k < starts.size(); ++k) {
@@ -91,13 +95,14 @@ void import_slice(NodeImport& node) {
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) node.fail("Slice along axis {} of {} axes", axes[k], rank);
     if (axis == 0) {
-      const bool all = starts[k] == 0 && ends[k] >= largest_value && steps[k] == 1;
+      const bool all = starts[k] == 0 && ends[k] >= kLargestValue && steps[k] == 1;
       if (!all) node.fail("Slice would take samples out of the batch");
       continue;
     }
     const auto a = static_cast<std::size_t>(axis - 1);
     const std::int64_t size = in[a];
-    if (steps[k] == 0 || steps[k] < -largest_value || steps[k] > largest_value) node.fail("Slice with step {}", steps[k]);
+    if (steps[k] == 0 || steps[k] < -kLargestValue || steps[k] > kLargestValue)
+      node.fail("Slice with step {}", steps[k]);
     const bool forward = steps[k] > 0;
     const auto settle = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
       if (position < 0) position += size;
@@ -155,14 +160,16 @@ void import_constant(NodeImport& node) {
   node.bind_constant(std::move(constant));
 }
 
-constexpr OperatorImporter table[] = {
-    {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout}, {"Flatten", import_flatten},
-    {"Identity", import_identity}, {"Pad", import_pad},         {"Reshape", import_reshape}, {"Slice", import_slice},
-    {"Transpose", import_transpose},
+constexpr OperatorImporter kTable[] = {
+    {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout},
+    {"Flatten", import_flatten}, {"Identity", import_identity}, {"Pad", import_pad},
+    {"Reshape", import_reshape}, {"Slice", import_slice},       {"Transpose", import_transpose},
 };
 
 }  // namespace
 
-std::span<const OperatorImporter> shape_importers() { return table; }
+std::span<const OperatorImporter> shape_importers() {
+  return kTable;
+}
 
 }  // namespace lwsvm

@@ -1,7 +1,8 @@
 // The momentum of batch normalisation, ours and ONNX's: one minus the other.
 //
-// ONNX keeps running * momentum + batch * (1 - momentum). In floats 1 - (1 - 0.1f) is not 0.1f; in the decimals that
-// people write it is, so the difference is taken there and both ways give what was meant: 0.1f <-> 0.9f.
+// ONNX keeps running * momentum + batch * (1 - momentum). In floats 1 - (1 - 0.1f) is not 0.1f; in the
+// decimals that people write it is, so the difference is taken there and both ways give what was meant: 0.1f
+// <-> 0.9f.
 #pragma once
 
 #include <fmt/format.h>

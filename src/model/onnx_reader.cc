@@ -1,5 +1,5 @@
-// The file as a whole: is it ONNX at all, what are its inputs, in which order do its nodes run, what does it say of
-// itself. What a node means is in onnx_import_*.cc.
+// The file as a whole: is it ONNX at all, what are its inputs, in which order do its nodes run, what does it
+// say of itself. What a node means is in onnx_import_*.cc.
 #include "model/onnx_reader.h"
 
 #include <google/protobuf/stubs/logging.h>
@@ -24,8 +24,8 @@ using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 const Importers& all_importers() {
   static const Importers importers = [] {
     Importers all;
-    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(), pooling_importers(),
-                       shape_importers()})
+    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(),
+                       pooling_importers(), shape_importers()})
       for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
     return all;
   }();
@@ -33,9 +33,9 @@ const Importers& all_importers() {
 }
 
 [[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
-  static const std::vector<std::string> smooth{"Tanh", "Sigmoid",  "Elu",       "Selu", "Softplus", "Softsign", "Erf",
-                                               "Exp",  "Log",      "Sqrt",      "Pow",  "LRN",      "HardSigmoid",
-                                               "Gelu", "HardSwish", "LogSoftmax"};
+  static const std::vector<std::string> smooth{
+      "Tanh", "Sigmoid", "Elu", "Selu", "Softplus",    "Softsign", "Erf",       "Exp",
+      "Log",  "Sqrt",    "Pow", "LRN",  "HardSigmoid", "Gelu",     "HardSwish", "LogSoftmax"};
   if (std::find(smooth.begin(), smooth.end(), op) != smooth.end())
     node.fail("operator {} is not supported: it is not piecewise linear", op);
   std::vector<std::string> known;
@@ -53,18 +53,22 @@ std::string mistaken_for(std::string_view bytes) {
     return "this is a Git LFS pointer, not the model itself; get it with 'git lfs pull'";
   std::string head(bytes.substr(0, 256));
   head.erase(0, head.find_first_not_of(" \t\r\n\xef\xbb\xbf"));
-  std::transform(head.begin(), head.end(), head.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::transform(head.begin(), head.end(), head.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   if (head.starts_with("<!doctype html") || head.starts_with("<html") || head.starts_with("<?xml"))
     return "this is a web page, not a model; the download went wrong";
-  if (bytes.starts_with("PK\x03\x04")) return "this is a zip file (PyTorch's .pt, or .npz), not ONNX; export the model to ONNX";
-  if (bytes.starts_with("\x89HDF")) return "this is an HDF5 file (Keras), not ONNX; convert the model to ONNX";
+  if (bytes.starts_with("PK\x03\x04"))
+    return "this is a zip file (PyTorch's .pt, or .npz), not ONNX; export the model to ONNX";
+  if (bytes.starts_with("\x89HDF"))
+    return "this is an HDF5 file (Keras), not ONNX; convert the model to ONNX";
   if (bytes.starts_with("\x1f\x8b")) return "this is a gzip file; unpack it first";
   return "";
 }
 
 class Reader {
  public:
-  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes) : model_(model), proto_(model.graph()) {
+  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes)
+      : model_(model), proto_(model.graph()) {
     state_.file = std::move(file);
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
@@ -97,20 +101,23 @@ class Reader {
   void read_opset() {
     for (const auto& entry : model_.opset_import())
       if (entry.domain().empty() || entry.domain() == "ai.onnx") state_.opset = entry.version();
-    if (state_.opset < 1) fail_file("it does not say which version of ONNX's operators it uses; export it again");
+    if (state_.opset < 1)
+      fail_file("it does not say which version of ONNX's operators it uses; export it again");
   }
 
   void bind_initialisers() {
     for (const auto& tensor : proto_.initializer()) {
       ImportedValue value;
       value.tensor = &tensor;
-      if (!state_.values.emplace(tensor.name(), value).second) fail_file("there are two initialisers '{}'", tensor.name());
+      if (!state_.values.emplace(tensor.name(), value).second)
+        fail_file("there are two initialisers '{}'", tensor.name());
     }
     if (proto_.sparse_initializer_size() > 0) fail_file("sparse initialisers are not supported");
   }
 
   void find_output() {
-    if (proto_.output_size() != 1) fail_file("the network has {} outputs; lwsvm needs one, the scores", proto_.output_size());
+    if (proto_.output_size() != 1)
+      fail_file("the network has {} outputs; lwsvm needs one, the scores", proto_.output_size());
     state_.output = proto_.output(0).name();
   }
 
@@ -122,7 +129,8 @@ class Reader {
           fail_file("two nodes make the value '{}'", output);
       }
     for (const auto& input : proto_.input())
-      if (producer_.contains(input.name())) fail_file("a node makes the value '{}', which is an input", input.name());
+      if (producer_.contains(input.name()))
+        fail_file("a node makes the value '{}', which is an input", input.name());
   }
 
   // Only what leads to the output is read: a file may hold training nodes, or heads that nobody asks for.
@@ -150,7 +158,8 @@ class Reader {
 
   void add_inputs() {
     for (const auto& input : proto_.input()) {
-      if (state_.values.contains(input.name()) || !wanted_.contains(input.name())) continue;  // up to IR 3 initialisers too
+      if (state_.values.contains(input.name()) || !wanted_.contains(input.name()))
+        continue;  // up to IR 3 initialisers too
       ImportedValue value;
       value.node = state_.graph.add_input(state_.names.claim(input.name()), sample_shape(input));
       state_.values.emplace(input.name(), value);
@@ -163,16 +172,20 @@ class Reader {
     if (!input.type().has_tensor_type() || type.elem_type() != onnx::TensorProto::FLOAT)
       fail_file("input '{}' is not of float32 numbers; export the model so that it is", input.name());
     if (!type.has_shape() || type.shape().dim_size() < 2)
-      fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one", input.name());
+      fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one",
+                input.name());
     Shape sample;
     for (int i = 1; i < type.shape().dim_size(); ++i) {
       const auto& dim = type.shape().dim(i);
       if (!dim.has_dim_value())
-        fail_file("axis {} of input '{}' has no fixed size; export the model with one (only the batch may be free)", i, input.name());
+        fail_file(
+            "axis {} of input '{}' has no fixed size; export the model with one (only the batch may be free)",
+            i, input.name());
       sample.push_back(dim.dim_value());
     }
-    const auto count = checked_count(sample, largest_value);
-    if (!count || *count == 0) fail_file("input '{}' has the impossible shape {}", input.name(), to_string(sample));
+    const auto count = checked_count(sample, kLargestValue);
+    if (!count || *count == 0)
+      fail_file("input '{}' has the impossible shape {}", input.name(), to_string(sample));
     return sample;
   }
 
@@ -193,7 +206,8 @@ class Reader {
           waiting[input].push_back(i);
           ++waits[static_cast<std::size_t>(i)];
         } else if (!state_.values.contains(input)) {
-          NodeImport(state_, node).fail("its input '{}' is made by no node, and is neither an initialiser nor an input", input);
+          NodeImport(state_, node)
+              .fail("its input '{}' is made by no node, and is neither an initialiser nor an input", input);
         }
       }
       if (waits[static_cast<std::size_t>(i)] == 0) ready.push(i);
@@ -220,7 +234,8 @@ class Reader {
   void import(const onnx::NodeProto& proto) {
     NodeImport node(state_, proto);
     if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-      node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(), proto.domain());
+      node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(),
+                proto.domain());
     const auto found = all_importers().find(proto.op_type());
     if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
     found->second(node);
@@ -270,7 +285,8 @@ class Reader {
     take("lwsvm.class_names", [&](const std::string& value) {
       const auto names = nlohmann::json::parse(value, nullptr, false);
       if (!names.is_array() || names.empty()) return false;
-      if (!std::all_of(names.begin(), names.end(), [](const auto& name) { return name.is_string(); })) return false;
+      if (!std::all_of(names.begin(), names.end(), [](const auto& name) { return name.is_string(); }))
+        return false;
       info.class_names = names.get<std::vector<std::string>>();
       return true;
     });
@@ -294,7 +310,8 @@ Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
 
   onnx::ModelProto proto;
   {
-    const google::protobuf::LogSilencer silence;  // protobuf would print what is wrong, and say less than we do
+    const google::protobuf::LogSilencer
+        silence;  // protobuf would print what is wrong, and say less than we do
     if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
   }
@@ -302,6 +319,8 @@ Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
   return Reader(proto, file, bytes.size()).read();
 }
 
-Model read_onnx(const std::filesystem::path& path) { return from_onnx_bytes(read_file(path), path.string()); }
+Model read_onnx(const std::filesystem::path& path) {
+  return from_onnx_bytes(read_file(path), path.string());
+}
 
 }  // namespace lwsvm

@@ -1,8 +1,8 @@
 // Models from ONNX files: those of write_onnx bit for bit, and others as far as their operators are known.
 //
-// Bad files throw Error with the file and the node; they never crash, and memory is bounded by the file's size.
-// Nodes that the output does not depend on are left out. Nodes without a name are named after their operator, and
-// equal names are made unique (conv, conv_2).
+// Bad files throw Error with the file and the node; they never crash, and memory is bounded by the file's
+// size. Nodes that the output does not depend on are left out. Nodes without a name are named after their
+// operator, and equal names are made unique (conv, conv_2).
 #pragma once
 
 #include <filesystem>

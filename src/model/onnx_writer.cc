@@ -26,7 +26,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int ir_version = 7, opset_version = 13;
+constexpr int kIrVersion = 7, kOpsetVersion = 13;
 
 using Integers = std::vector<std::int64_t>;
 
@@ -65,22 +65,28 @@ class GraphWriter {
     }
     if (auto* l = dynamic_cast<const PReluLayer*>(&layer)) return write_prelu(*l);
     if (dynamic_cast<const ReluLayer*>(&layer)) return (void)add("Relu", inputs());
-    if (auto* l = dynamic_cast<const LeakyReluLayer*>(&layer)) return set(add("LeakyRelu", inputs()), "alpha", l->slope());
+    if (auto* l = dynamic_cast<const LeakyReluLayer*>(&layer))
+      return set(add("LeakyRelu", inputs()), "alpha", l->slope());
     if (auto* l = dynamic_cast<const ClipLayer*>(&layer))
       return (void)add("Clip", {input(), scalar("min", l->low()), scalar("max", l->high())});
     if (dynamic_cast<const AbsLayer*>(&layer)) return (void)add("Abs", inputs());
-    if (auto* l = dynamic_cast<const MaximumLayer*>(&layer)) return (void)add(l->minimum() ? "Min" : "Max", inputs());
-    if (dynamic_cast<const AddLayer*>(&layer)) return (void)add(node_->inputs.size() == 2 ? "Add" : "Sum", inputs());
+    if (auto* l = dynamic_cast<const MaximumLayer*>(&layer))
+      return (void)add(l->minimum() ? "Min" : "Max", inputs());
+    if (dynamic_cast<const AddLayer*>(&layer))
+      return (void)add(node_->inputs.size() == 2 ? "Add" : "Sum", inputs());
     if (dynamic_cast<const SubtractLayer*>(&layer)) return (void)add("Sub", inputs());
-    if (auto* l = dynamic_cast<const ConcatLayer*>(&layer)) return set(add("Concat", inputs()), "axis", l->axis() + 1);
+    if (auto* l = dynamic_cast<const ConcatLayer*>(&layer))
+      return set(add("Concat", inputs()), "axis", l->axis() + 1);
     if (auto* l = dynamic_cast<const NormalizeLayer*>(&layer))
       return write_pair("Sub", "mean", l->mean(), "Div", "deviation", l->deviation());
     if (auto* l = dynamic_cast<const AffineLayer*>(&layer))
       return write_pair("Mul", "scale", l->scale(), "Add", "offset", l->offset());
     if (auto* l = dynamic_cast<const MaxPoolLayer*>(&layer)) return write_max_pool(*l);
     if (auto* l = dynamic_cast<const AveragePoolLayer*>(&layer)) return write_average_pool(*l);
-    if (auto* l = dynamic_cast<const GlobalPoolLayer*>(&layer)) return (void)add(std::string(l->kind()), inputs());
-    if (dynamic_cast<const FlattenLayer*>(&layer)) return set(add("Flatten", inputs()), "axis", std::int64_t{1});
+    if (auto* l = dynamic_cast<const GlobalPoolLayer*>(&layer))
+      return (void)add(std::string(l->kind()), inputs());
+    if (dynamic_cast<const FlattenLayer*>(&layer))
+      return set(add("Flatten", inputs()), "axis", std::int64_t{1});
     if (auto* l = dynamic_cast<const ReshapeLayer*>(&layer))
       return (void)add("Reshape", {input(), integers("shape", behind_batch(0, l->target()))});
     if (auto* l = dynamic_cast<const TransposeLayer*>(&layer)) {
@@ -95,8 +101,10 @@ class GraphWriter {
       return (void)add("Pad", {input(), integers("pads", pads), scalar("value", l->value())});
     }
     if (auto* l = dynamic_cast<const SliceLayer*>(&layer)) return write_slice(*l);
-    if (auto* l = dynamic_cast<const DropoutLayer*>(&layer)) return (void)add("Dropout", {input(), scalar("ratio", l->rate())});
-    if (dynamic_cast<const SoftmaxLayer*>(&layer)) return set(add("Softmax", inputs()), "axis", std::int64_t{1});
+    if (auto* l = dynamic_cast<const DropoutLayer*>(&layer))
+      return (void)add("Dropout", {input(), scalar("ratio", l->rate())});
+    if (dynamic_cast<const SoftmaxLayer*>(&layer))
+      return set(add("Softmax", inputs()), "axis", std::int64_t{1});
     fail("onnx", "node '{}': layers of kind {} cannot be written", name_, layer.kind());
   }
 
@@ -116,8 +124,9 @@ class GraphWriter {
 
   void write_average_pool(const AveragePoolLayer& layer) {
     if (dilations(layer.window()) != Integers{1, 1})
-      fail("onnx", "node '{}': ONNX has average pools with dilation only since opset 19; lwsvm writes opset {}", name_,
-           opset_version);
+      fail("onnx",
+           "node '{}': ONNX has average pools with dilation only since opset 19; lwsvm writes opset {}",
+           name_, kOpsetVersion);
     onnx::NodeProto& node = add("AveragePool", inputs());
     set_window(node, layer.window());
     set(node, "ceil_mode", std::int64_t{layer.window().ceil_mode});
@@ -185,7 +194,8 @@ class GraphWriter {
   }
 
   // Initialisers of the current node; each returns its name.
-  std::string initialiser(const std::string& suffix, const Integers& dims, int type, const void* data, std::size_t bytes) {
+  std::string initialiser(const std::string& suffix, const Integers& dims, int type, const void* data,
+                          std::size_t bytes) {
     onnx::TensorProto& proto = *proto_.add_initializer();
     proto.set_name(value_names_.claim(fmt::format("{}.{}", name_, suffix)));
     for (std::int64_t size : dims) proto.add_dims(size);
@@ -199,8 +209,8 @@ class GraphWriter {
   }
   std::string scalar(const std::string& suffix, float value) { return tensor(suffix, {}, &value); }
   std::string integers(const std::string& suffix, const Integers& values) {
-    return initialiser(suffix, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64, values.data(),
-                       values.size() * sizeof(std::int64_t));
+    return initialiser(suffix, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64,
+                       values.data(), values.size() * sizeof(std::int64_t));
   }
   // One value, one a channel ([C, 1, 1]), or one an element.
   std::string constant(const std::string& suffix, const std::vector<float>& values) {
@@ -225,7 +235,8 @@ class GraphWriter {
     set(node, "strides", Integers{w.stride_height, w.stride_width});
     set(node, "pads", Integers{w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
   }
-  static onnx::AttributeProto& attribute(onnx::NodeProto& node, const char* name, onnx::AttributeProto::AttributeType type) {
+  static onnx::AttributeProto& attribute(onnx::NodeProto& node, const char* name,
+                                         onnx::AttributeProto::AttributeType type) {
     onnx::AttributeProto& proto = *node.add_attribute();
     proto.set_name(name);
     proto.set_type(type);
@@ -260,7 +271,8 @@ class GraphWriter {
 
 void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
   std::map<std::string, std::string> all = info.metadata;
-  if (info.lambda) all["lwsvm.lambda"] = fmt::format("{}", *info.lambda);  // the shortest that reads back the same
+  if (info.lambda)
+    all["lwsvm.lambda"] = fmt::format("{}", *info.lambda);  // the shortest that reads back the same
   if (!info.arch.empty()) all["lwsvm.arch"] = info.arch;
   if (!info.data.empty()) all["lwsvm.data"] = info.data;
   if (info.classes > 0) all["lwsvm.classes"] = fmt::format("{}", info.classes);
@@ -281,18 +293,19 @@ void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
 
 std::string to_onnx_bytes(const Model& model) {
   onnx::ModelProto proto;
-  proto.set_ir_version(ir_version);
+  proto.set_ir_version(kIrVersion);
   proto.set_producer_name("lwsvm");
   proto.set_producer_version(version());
   onnx::OperatorSetIdProto& opset = *proto.add_opset_import();
   opset.set_domain("");
-  opset.set_version(opset_version);
+  opset.set_version(kOpsetVersion);
   proto.mutable_graph()->set_name(model.info.name.empty() ? "lwsvm" : model.info.name);
   GraphWriter(model.graph, *proto.mutable_graph()).write();
   write_metadata(model.info, proto);
 
   if (proto.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    fail("onnx", "the network has {} parameters; an ONNX file holds at most 2 GB", model.graph.parameters().size());
+    fail("onnx", "the network has {} parameters; an ONNX file holds at most 2 GB",
+         model.graph.parameters().size());
   std::string bytes;
   if (!proto.SerializeToString(&bytes)) fail("onnx", "the network cannot be written as ONNX");
   return bytes;

@@ -1,7 +1,8 @@
 // Models as ONNX files that any runtime can use.
 //
-// Standard operators of opset 13 (IR 7), float32, a free batch dimension "N". Nodes carry the graph's node names, their
-// outputs too; parameters are initialisers NODE.PARAMETER (conv1.weight, bn1.scale). A layer is one node, but for
+// Standard operators of opset 13 (IR 7), float32, a free batch dimension "N". Nodes carry the graph's node
+// names, their outputs too; parameters are initialisers NODE.PARAMETER (conv1.weight, bn1.scale). A layer is
+// one node, but for
 //   Normalize   Sub, Div     by NODE.mean, NODE.deviation
 //   Affine      Mul, Add     by NODE.scale, NODE.offset
 // What ModelInfo knows goes into the metadata under lwsvm.*: lambda (all of its bits), arch, data, classes,

@@ -16,8 +16,9 @@ std::string describe_window(const WindowSpec& w) {
     text += w.stride_height == w.stride_width ? fmt::format(" stride {}", w.stride_height)
                                               : fmt::format(" stride {}x{}", w.stride_height, w.stride_width);
   if (w.dilation_height != 1 || w.dilation_width != 1)
-    text += w.dilation_height == w.dilation_width ? fmt::format(" dilation {}", w.dilation_height)
-                                                  : fmt::format(" dilation {}x{}", w.dilation_height, w.dilation_width);
+    text += w.dilation_height == w.dilation_width
+                ? fmt::format(" dilation {}", w.dilation_height)
+                : fmt::format(" dilation {}x{}", w.dilation_height, w.dilation_width);
   const bool even = w.pad_top == w.pad_bottom && w.pad_left == w.pad_right && w.pad_top == w.pad_left;
   if (!even)
     text += fmt::format(" pad {},{},{},{}", w.pad_top, w.pad_left, w.pad_bottom, w.pad_right);
@@ -34,10 +35,14 @@ std::string describe_layer(const Layer& layer) {
     return text;
   }
   if (const auto* pool = dynamic_cast<const MaxPoolLayer*>(&layer)) return describe_window(pool->window());
-  if (const auto* pool = dynamic_cast<const AveragePoolLayer*>(&layer)) return describe_window(pool->window());
-  if (const auto* leaky = dynamic_cast<const LeakyReluLayer*>(&layer)) return fmt::format("slope {}", leaky->slope());
-  if (const auto* clip = dynamic_cast<const ClipLayer*>(&layer)) return fmt::format("{} to {}", clip->low(), clip->high());
-  if (const auto* dropout = dynamic_cast<const DropoutLayer*>(&layer)) return fmt::format("rate {}", dropout->rate());
+  if (const auto* pool = dynamic_cast<const AveragePoolLayer*>(&layer))
+    return describe_window(pool->window());
+  if (const auto* leaky = dynamic_cast<const LeakyReluLayer*>(&layer))
+    return fmt::format("slope {}", leaky->slope());
+  if (const auto* clip = dynamic_cast<const ClipLayer*>(&layer))
+    return fmt::format("{} to {}", clip->low(), clip->high());
+  if (const auto* dropout = dynamic_cast<const DropoutLayer*>(&layer))
+    return fmt::format("rate {}", dropout->rate());
   return "";
 }
 

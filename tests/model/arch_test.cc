@@ -17,7 +17,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Graph build(const std::string& arch, const Shape& input = {1, 28, 28}, int classes = 10, std::uint64_t seed = 0) {
+Graph build(const std::string& arch, const Shape& input = {1, 28, 28}, int classes = 10,
+            std::uint64_t seed = 0) {
   return build_network(arch, input, classes, {}, {}, seed);
 }
 
@@ -27,7 +28,9 @@ std::vector<std::string> names(const Graph& graph) {
   return all;
 }
 
-std::int64_t parameters(const Graph& graph) { return static_cast<std::int64_t>(graph.parameters().size()); }
+std::int64_t parameters(const Graph& graph) {
+  return static_cast<std::int64_t>(graph.parameters().size());
+}
 
 std::string error_of(const std::string& arch, const Shape& input = {1, 28, 28}) {
   try {
@@ -40,8 +43,8 @@ std::string error_of(const std::string& arch, const Shape& input = {1, 28, 28}) 
 
 TEST(Arch, MnistHasThePapersShapes) {
   const Graph graph = build("mnist");
-  EXPECT_THAT(names(graph), ElementsAre("input", "normalize", "conv1", "relu1", "pool1", "conv2", "relu2", "pool2",
-                                        "flatten1", "dense1", "relu3", "svm"));
+  EXPECT_THAT(names(graph), ElementsAre("input", "normalize", "conv1", "relu1", "pool1", "conv2", "relu2",
+                                        "pool2", "flatten1", "dense1", "relu3", "svm"));
   EXPECT_EQ(parameters(graph), 12 * 25 + 12 + 12 * 12 * 25 + 12 + 588 * 256 + 256 + 256 * 10 + 10);
   EXPECT_EQ(graph.node(*graph.find("conv1")).shape, (Shape{12, 28, 28}));
   EXPECT_EQ(graph.node(*graph.find("pool2")).shape, (Shape{12, 7, 7}));
@@ -76,7 +79,8 @@ TEST(Arch, WidthsAreDividedAndNeverVanish) {
 }
 
 TEST(Arch, Resnet20IsThatOfTheAuthors) {
-  // [HZRS16]: 0.27M. Convolutions without bias, two parameters a channel of batch normalisation, the classifier.
+  // [HZRS16]: 0.27M. Convolutions without bias, two parameters a channel of batch normalisation, the
+  // classifier.
   std::int64_t expected = 3 * 16 * 9 + 2 * 16;
   std::int64_t in = 16;
   for (std::int64_t width : {16, 32, 64})
@@ -126,14 +130,16 @@ TEST(Arch, SamePaddingKeepsTheSizeForEveryWindow) {
     for (int stride = 1; stride <= 3; ++stride)
       for (int dilation = 1; dilation <= 2; ++dilation) {
         const Graph graph = build(fmt::format("conv2x{}s{}d{}", k, stride, dilation), {1, 17, 12});
-        EXPECT_EQ(graph.node(*graph.find("conv1")).shape, (Shape{2, (17 + stride - 1) / stride, (12 + stride - 1) / stride}));
+        EXPECT_EQ(graph.node(*graph.find("conv1")).shape,
+                  (Shape{2, (17 + stride - 1) / stride, (12 + stride - 1) / stride}));
       }
 }
 
 TEST(Arch, EveryTokenBuilds) {
   const Graph graph = build(
       "conv6x3-bn-prelu-conv6x3-maxout3-leaky0.1-abs-relu6-avgpool3s1p1-pool2-dropout0.25-"
-      "res(conv8x3s2-relu-conv8x3)-respad(conv12x3-bn)-inception(conv2x1|conv3x3-relu|pool3s1p1|id)-gmp-dense9-maxout2-bn-relu",
+      "res(conv8x3s2-relu-conv8x3)-respad(conv12x3-bn)-inception(conv2x1|conv3x3-relu|pool3s1p1|id)-gmp-"
+      "dense9-maxout2-bn-relu",
       {2, 16, 16});
   EXPECT_EQ(graph.node(*graph.find("conv2")).shape, (Shape{18, 16, 16}));
   EXPECT_EQ(graph.node(*graph.find("max1")).shape, (Shape{6, 16, 16}));
@@ -150,22 +156,49 @@ TEST(Arch, ErrorsPointAtTheToken) {
             "[arch] conv12x5-reul-pool2: unknown token 'reul', did you mean 'relu'?\n"
             "                ^~~~");
   EXPECT_EQ(error_of("mnits"), "[arch] mnits: unknown token 'mnits', did you mean 'mnist'?\n       ^~~~~");
-  EXPECT_THAT(error_of("relu-cnov12x5"), HasSubstr("unknown token 'cnov12x5', did you mean 'conv'?\n            ^~~~~~~~"));
+  EXPECT_THAT(error_of("relu-cnov12x5"),
+              HasSubstr("unknown token 'cnov12x5', did you mean 'conv'?\n            ^~~~~~~~"));
 }
 
 TEST(Arch, EveryErrorHasItsPlace) {
-  const std::pair<const char*, std::size_t> cases[] = {
-      // string, offset of the mark
-      {"conv12-relu", 0},         {"relu-convx3", 5},       {"relu-conv0x3", 5},      {"relu-conv3x0", 5},
-      {"relu--relu", 5},          {"-relu", 0},             {"relu-", 5},             {"relu-relu7", 5},
-      {"relu-pool", 5},           {"relu-pool2d2", 5},      {"relu-dense", 5},        {"relu-dense-5", 5},
-      {"relu-maxout2", 5},        {"conv4x3-maxout1", 8},   {"relu-dropout1", 5},     {"relu-dropout", 5},
-      {"relu-leaky", 5},          {"relu-leakyx", 5},       {"res(relu", 3},          {"res", 0},
-      {"relu)", 4},               {"res(relu|relu)", 8},    {"inception(relu|)", 15}, {"res(relu)relu", 9},
-      {"dense5-conv3x3", 7},      {"relu-pool99", 5},       {"relu-conv99999999999x3", 5}, {"relu relu", 4},
-      {"conv3x3g2", 0},           {"relu-dense1000000", 5}, {"cifar/0", 5},           {"cifar/x", 5},
-      {"cifra/4", 0},             {"relu(relu)", 4},        {"respad(conv4x3)-respad(conv2x3)", 16},
-      {"res(dense5)", 0},         {"inception(pool2|relu)", 0}};
+  const std::pair<const char*, std::size_t> cases[] = {// string, offset of the mark
+                                                       {"conv12-relu", 0},
+                                                       {"relu-convx3", 5},
+                                                       {"relu-conv0x3", 5},
+                                                       {"relu-conv3x0", 5},
+                                                       {"relu--relu", 5},
+                                                       {"-relu", 0},
+                                                       {"relu-", 5},
+                                                       {"relu-relu7", 5},
+                                                       {"relu-pool", 5},
+                                                       {"relu-pool2d2", 5},
+                                                       {"relu-dense", 5},
+                                                       {"relu-dense-5", 5},
+                                                       {"relu-maxout2", 5},
+                                                       {"conv4x3-maxout1", 8},
+                                                       {"relu-dropout1", 5},
+                                                       {"relu-dropout", 5},
+                                                       {"relu-leaky", 5},
+                                                       {"relu-leakyx", 5},
+                                                       {"res(relu", 3},
+                                                       {"res", 0},
+                                                       {"relu)", 4},
+                                                       {"res(relu|relu)", 8},
+                                                       {"inception(relu|)", 15},
+                                                       {"res(relu)relu", 9},
+                                                       {"dense5-conv3x3", 7},
+                                                       {"relu-pool99", 5},
+                                                       {"relu-conv99999999999x3", 5},
+                                                       {"relu relu", 4},
+                                                       {"conv3x3g2", 0},
+                                                       {"relu-dense1000000", 5},
+                                                       {"cifar/0", 5},
+                                                       {"cifar/x", 5},
+                                                       {"cifra/4", 0},
+                                                       {"relu(relu)", 4},
+                                                       {"respad(conv4x3)-respad(conv2x3)", 16},
+                                                       {"res(dense5)", 0},
+                                                       {"inception(pool2|relu)", 0}};
   for (const auto& [arch, offset] : cases) {
     const std::string error = error_of(arch, {1, 28, 28});
     const std::size_t line = error.rfind('\n');
@@ -189,13 +222,15 @@ TEST(Arch, RefusesWhatWouldNotFitIntoMemory) {
 
 TEST(Arch, TheGrammarNamesEveryWord) {
   const std::string grammar = arch_grammar();
-  for (const char* word : {"conv", "bn", "relu", "relu6", "leaky", "prelu", "abs", "pool", "avgpool", "gap", "gmp", "dense",
-                           "maxout", "dropout", "id", "res(", "respad(", "inception(", "mnist", "cifar", "resnet20"})
+  for (const char* word : {"conv", "bn",      "relu",    "relu6",      "leaky", "prelu",  "abs",
+                           "pool", "avgpool", "gap",     "gmp",        "dense", "maxout", "dropout",
+                           "id",   "res(",    "respad(", "inception(", "mnist", "cifar",  "resnet20"})
     EXPECT_THAT(grammar, HasSubstr(word));
 }
 
 TEST(Initialize, IsGlorotUniformAndSeeded) {
-  const Graph a = build("conv64x5g2-bn-prelu-dense200", {4, 9, 9}, 10, 3), b = build("conv64x5g2-bn-prelu-dense200", {4, 9, 9}, 10, 3);
+  const Graph a = build("conv64x5g2-bn-prelu-dense200", {4, 9, 9}, 10, 3),
+              b = build("conv64x5g2-bn-prelu-dense200", {4, 9, 9}, 10, 3);
   EXPECT_EQ(a.parameters(), b.parameters());
   EXPECT_NE(a.parameters(), build("conv64x5g2-bn-prelu-dense200", {4, 9, 9}, 10, 4).parameters());
   const auto check = [&](const char* name, double limit) {

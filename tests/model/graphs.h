@@ -26,7 +26,8 @@ namespace lwsvm {
 inline void scramble(Graph& graph, std::uint64_t seed) {
   Random random(seed);
   for (float& value : graph.parameters()) value = static_cast<float>(random.uniform(-0.5, 0.5));
-  for (float& value : graph.statistics()) value = static_cast<float>(random.uniform(0.5, 1.5));  // variances too
+  for (float& value : graph.statistics())
+    value = static_cast<float>(random.uniform(0.5, 1.5));  // variances too
 }
 
 inline std::vector<float> random_floats(std::size_t count, double low, double high, std::uint64_t seed) {
@@ -56,9 +57,11 @@ struct KindCase {
 // Every layer kind, with attributes away from their defaults.
 inline std::vector<KindCase> every_kind() {
   const Shape image{4, 7, 6};
-  const auto make_conv = [](std::int64_t in, std::int64_t out, std::int64_t groups, WindowSpec window, bool bias) {
+  const auto make_conv = [](std::int64_t in, std::int64_t out, std::int64_t groups, WindowSpec window,
+                            bool bias) {
     ConvolutionSpec spec;
-    spec.in_channels = in, spec.out_channels = out, spec.groups = groups, spec.window = window, spec.bias = bias;
+    spec.in_channels = in, spec.out_channels = out, spec.groups = groups, spec.window = window,
+    spec.bias = bias;
     return std::make_shared<ConvolutionLayer>(spec);
   };
   const auto constants = [](std::size_t n, std::uint64_t seed) { return random_floats(n, 0.5, 2.0, seed); };
@@ -89,10 +92,14 @@ inline std::vector<KindCase> every_kind() {
       {"affine_vector", {9}, std::make_shared<AffineLayer>(constants(9, 5), constants(1, 6))},
       {"normalize", image, std::make_shared<NormalizeLayer>(constants(4, 7), constants(168, 8))},
       {"max_pool", image, std::make_shared<MaxPoolLayer>(make_window({3, 2}, {2, 1}, {1, 1}, {1, 0, 1, 1}))},
-      {"max_pool_dilated", image, std::make_shared<MaxPoolLayer>(make_window({2, 2}, {1, 2}, {2, 3}, {0, 1, 0, 1}))},
-      {"max_pool_ceil", image, std::make_shared<MaxPoolLayer>(make_window({2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, true))},
-      {"average_pool", image, std::make_shared<AveragePoolLayer>(make_window({3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}), false)},
-      {"average_pool_all", image, std::make_shared<AveragePoolLayer>(make_window({3, 3}, {2, 1}, {1, 1}, {1, 1, 1, 1}), true)},
+      {"max_pool_dilated", image,
+       std::make_shared<MaxPoolLayer>(make_window({2, 2}, {1, 2}, {2, 3}, {0, 1, 0, 1}))},
+      {"max_pool_ceil", image,
+       std::make_shared<MaxPoolLayer>(make_window({2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, true))},
+      {"average_pool", image,
+       std::make_shared<AveragePoolLayer>(make_window({3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}), false)},
+      {"average_pool_all", image,
+       std::make_shared<AveragePoolLayer>(make_window({3, 3}, {2, 1}, {1, 1}, {1, 1, 1, 1}), true)},
       {"global_average", image, std::make_shared<GlobalPoolLayer>(Reduction::average)},
       {"global_max", image, std::make_shared<GlobalPoolLayer>(Reduction::maximum)},
       {"flatten", image, std::make_shared<FlattenLayer>()},
@@ -113,7 +120,8 @@ inline Graph graph_of(const KindCase& test) {
   std::vector<int> inputs{input};
   for (int i = 1; i < test.copies; ++i) {
     const std::vector<float> scale{i % 2 == 1 ? -1.0f : 0.5f}, offset{0.1f * static_cast<float>(i)};
-    inputs.push_back(graph.add("copy" + std::to_string(i), std::make_shared<AffineLayer>(scale, offset), {input}));
+    inputs.push_back(
+        graph.add("copy" + std::to_string(i), std::make_shared<AffineLayer>(scale, offset), {input}));
   }
   graph.set_output(graph.add(test.name, test.layer, inputs));
   scramble(graph, 99);
@@ -139,22 +147,39 @@ inline Graph random_graph(std::uint64_t seed) {
   };
   const auto unary = [&](int input) {
     switch (random.below(6)) {
-      case 0: return add("relu", std::make_shared<ReluLayer>(), {input});
-      case 1: return add("leaky", std::make_shared<LeakyReluLayer>(0.2f), {input});
-      case 2: return add("bn", std::make_shared<BatchNormLayer>(channels(input)), {input});
-      case 3: return add("prelu", std::make_shared<PReluLayer>(channels(input)), {input});
-      case 4: return add("affine", std::make_shared<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{-1.0f}), {input});
+      case 0:
+        return add("relu", std::make_shared<ReluLayer>(), {input});
+      case 1:
+        return add("leaky", std::make_shared<LeakyReluLayer>(0.2f), {input});
+      case 2:
+        return add("bn", std::make_shared<BatchNormLayer>(channels(input)), {input});
+      case 3:
+        return add("prelu", std::make_shared<PReluLayer>(channels(input)), {input});
+      case 4:
+        return add("affine",
+                   std::make_shared<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{-1.0f}),
+                   {input});
       default:
-        return add("normalize", std::make_shared<NormalizeLayer>(std::vector<float>{0.5f}, std::vector<float>{3.0f}), {input});
+        return add("normalize",
+                   std::make_shared<NormalizeLayer>(std::vector<float>{0.5f}, std::vector<float>{3.0f}),
+                   {input});
     }
   };
   int at = graph.add_input("input", {static_cast<std::int64_t>(1 + random.below(3)), 6, 5});
   for (std::uint64_t blocks = 2 + random.below(4); blocks > 0; --blocks) {
     switch (random.below(4)) {
-      case 0: at = unary(conv(at, static_cast<std::int64_t>(1 + random.below(5)))); break;
-      case 1: at = add("add", std::make_shared<AddLayer>(), {unary(conv(at, channels(at))), at}); break;  // residual
-      case 2: at = add("concat", std::make_shared<ConcatLayer>(0), {conv(at, 2), unary(at), conv(unary(at), 3)}); break;
-      default: at = add("max", std::make_shared<MaximumLayer>(), {unary(at), at, unary(unary(at))}); break;
+      case 0:
+        at = unary(conv(at, static_cast<std::int64_t>(1 + random.below(5))));
+        break;
+      case 1:
+        at = add("add", std::make_shared<AddLayer>(), {unary(conv(at, channels(at))), at});
+        break;  // residual
+      case 2:
+        at = add("concat", std::make_shared<ConcatLayer>(0), {conv(at, 2), unary(at), conv(unary(at), 3)});
+        break;
+      default:
+        at = add("max", std::make_shared<MaximumLayer>(), {unary(at), at, unary(unary(at))});
+        break;
     }
   }
   at = add("flatten", std::make_shared<FlattenLayer>(), {at});

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
-#include "model/arch.h"
 #include "base/error.h"
+#include "model/arch.h"
 #include "model/graphs.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
@@ -18,12 +18,13 @@ namespace {
 std::string attributes(const Layer& layer) {
   const auto window = [](const WindowSpec& w) {
     return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", w.height, w.width, w.stride_height, w.stride_width,
-                       w.dilation_height, w.dilation_width, w.pad_top, w.pad_left, w.pad_bottom, w.pad_right, w.ceil_mode);
+                       w.dilation_height, w.dilation_width, w.pad_top, w.pad_left, w.pad_bottom, w.pad_right,
+                       w.ceil_mode);
   };
   const auto list = [](const auto& values) { return fmt::format("{}", fmt::join(values, " ")); };
   if (auto* l = dynamic_cast<const ConvolutionLayer*>(&layer))
-    return fmt::format("{} {} {} {} | {}", l->spec().in_channels, l->spec().out_channels, l->spec().groups, l->spec().bias,
-                       window(l->spec().window));
+    return fmt::format("{} {} {} {} | {}", l->spec().in_channels, l->spec().out_channels, l->spec().groups,
+                       l->spec().bias, window(l->spec().window));
   if (auto* l = dynamic_cast<const DenseLayer*>(&layer))
     return fmt::format("{} {} {}", l->in_features(), l->out_features(), l->has_bias());
   if (auto* l = dynamic_cast<const BatchNormLayer*>(&layer))
@@ -33,7 +34,8 @@ std::string attributes(const Layer& layer) {
   if (auto* l = dynamic_cast<const PReluLayer*>(&layer)) return fmt::format("{}", l->slopes());
   if (auto* l = dynamic_cast<const ConcatLayer*>(&layer)) return fmt::format("{}", l->axis());
   if (auto* l = dynamic_cast<const AffineLayer*>(&layer)) return list(l->scale()) + "|" + list(l->offset());
-  if (auto* l = dynamic_cast<const NormalizeLayer*>(&layer)) return list(l->mean()) + "|" + list(l->deviation());
+  if (auto* l = dynamic_cast<const NormalizeLayer*>(&layer))
+    return list(l->mean()) + "|" + list(l->deviation());
   if (auto* l = dynamic_cast<const MaxPoolLayer*>(&layer)) return window(l->window());
   if (auto* l = dynamic_cast<const AveragePoolLayer*>(&layer))
     return window(l->window()) + fmt::format(" {}", l->count_padding());
@@ -41,13 +43,15 @@ std::string attributes(const Layer& layer) {
   if (auto* l = dynamic_cast<const TransposeLayer*>(&layer)) return list(l->order());
   if (auto* l = dynamic_cast<const PadLayer*>(&layer))
     return list(l->before()) + "|" + list(l->after()) + fmt::format("|{}", l->value());
-  if (auto* l = dynamic_cast<const SliceLayer*>(&layer)) return list(l->start()) + "|" + list(l->step()) + "|" + list(l->count());
+  if (auto* l = dynamic_cast<const SliceLayer*>(&layer))
+    return list(l->start()) + "|" + list(l->step()) + "|" + list(l->count());
   if (auto* l = dynamic_cast<const DropoutLayer*>(&layer)) return fmt::format("{}", l->rate());
   return "";
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 void expect_same(const Graph& a, const Graph& b) {
@@ -106,7 +110,8 @@ TEST(OnnxRoundTrip, KeepsBitsOfStrangeNumbers) {
   Model model;
   model.graph = build_network("dense4-relu", {3}, 2, {}, {}, 1);
   auto& values = model.graph.parameters();
-  const std::uint32_t bits[] = {0x7fc00001, 0x7f800001, 0xff800000, 0x80000000, 0x00000001};  // NaNs, -inf, -0, denormal
+  const std::uint32_t bits[] = {0x7fc00001, 0x7f800001, 0xff800000, 0x80000000,
+                                0x00000001};  // NaNs, -inf, -0, denormal
   std::memcpy(values.data(), bits, sizeof bits);
   expect_round_trip(model);
 }

@@ -1,0 +1,470 @@
+// Files of others, and bad files: each gives a network or one clear Error, never a crash, a hang or a huge
+// allocation.
+#include "model/onnx_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <limits>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "model/arch.h"
+#include "model/graphs.h"
+#include "model/onnx_writer.h"
+#include "temporary_folder.h"
+
+namespace lwsvm {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A file as another exporter would write it.
+class File {
+ public:
+  explicit File(Shape input = {0, 4}, std::int64_t opset = 13) {
+    model_.set_ir_version(7);
+    model_.add_opset_import()->set_version(opset);
+    declare(*graph().add_input(), "x", input);
+    declare(*graph().add_output(), "y", {0, 2});
+  }
+
+  onnx::ModelProto& model() { return model_; }
+  onnx::GraphProto& graph() { return *model_.mutable_graph(); }
+
+  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,
+                        const std::string& output = "y") {
+    onnx::NodeProto& added = *graph().add_node();
+    added.set_op_type(op);
+    added.set_name(op + "_" + std::to_string(graph().node_size()));
+    for (const auto& input : inputs) added.add_input(input);
+    added.add_output(output);
+    return added;
+  }
+  onnx::TensorProto& floats(const std::string& name, const Shape& dims, std::vector<float> values = {}) {
+    if (values.empty())
+      for (std::int64_t i = 0; i < element_count(dims); ++i) values.push_back(static_cast<float>(i + 1));
+    onnx::TensorProto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    for (std::int64_t size : dims) tensor.add_dims(size);
+    for (float value : values) tensor.add_float_data(value);
+    return tensor;
+  }
+  void integers(const std::string& name, const std::vector<std::int64_t>& values) {
+    onnx::TensorProto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(static_cast<std::int64_t>(values.size()));
+    for (std::int64_t value : values) tensor.add_int64_data(value);
+  }
+  static void set(onnx::NodeProto& node, const char* name, std::int64_t value) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INT);
+    attribute.set_i(value);
+  }
+  static void set(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    for (std::int64_t value : values) attribute.add_ints(value);
+  }
+
+  Model read() const { return from_onnx_bytes(model_.SerializeAsString(), "test.onnx"); }
+  std::string error() const {
+    try {
+      read();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+ private:
+  static void declare(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) {
+    info.set_name(name);
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx::TensorProto::FLOAT);
+    for (std::int64_t size : shape) type.mutable_shape()->add_dim()->set_dim_value(size);
+  }
+
+  onnx::ModelProto model_;
+};
+
+std::string error_of(std::string_view bytes) {
+  try {
+    from_onnx_bytes(bytes, "test.onnx");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::vector<std::string> kinds(const Graph& graph) {
+  std::vector<std::string> all;
+  for (const Node& node : graph.nodes()) all.emplace_back(node.is_input() ? "Input" : node.layer->kind());
+  return all;
+}
+
+std::vector<float> values_of(const Graph& graph, const std::string& node, std::size_t parameter) {
+  const Parameter& found = graph.node(*graph.find(node)).parameters[parameter];
+  const auto begin = graph.parameters().begin() + found.range.begin;
+  return {begin, begin + found.range.size};
+}
+
+TEST(OnnxReader, MatMulAndAddAreOneDenseLayer) {
+  File file;
+  file.floats("w", {4, 2});  // [in][out]
+  file.floats("b", {2});
+  file.node("MatMul", {"x", "w"}, "xw");
+  file.node("Add", {"b", "xw"});
+  const Model model = file.read();
+  EXPECT_THAT(kinds(model.graph), ElementsAre("Input", "Dense"));
+  EXPECT_THAT(values_of(model.graph, "MatMul_1", 0), ElementsAre(1, 3, 5, 7, 2, 4, 6, 8));
+  EXPECT_THAT(values_of(model.graph, "MatMul_1", 1), ElementsAre(1, 2));
+}
+
+TEST(OnnxReader, GemmWithAllItsAttributes) {
+  File file;
+  file.floats("w", {4, 2});
+  file.floats("b", {1});
+  onnx::NodeProto& gemm = file.node("Gemm", {"x", "w", "b"});
+  for (const auto& [name, value] : {std::pair{"alpha", 2.0f}, std::pair{"beta", 3.0f}}) {
+    onnx::AttributeProto& attribute = *gemm.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+    attribute.set_f(value);
+  }
+  const Model model = file.read();
+  EXPECT_THAT(values_of(model.graph, "Gemm_1", 0), ElementsAre(2, 6, 10, 14, 4, 8, 12, 16));
+  EXPECT_THAT(values_of(model.graph, "Gemm_1", 1), ElementsAre(3, 3));
+}
+
+TEST(OnnxReader, ReshapeWithABatchOfOneIdentityConstantAndSoftmax) {
+  File file({1, 1, 2, 2});
+  onnx::NodeProto& constant = file.node("Constant", {}, "shape");
+  onnx::AttributeProto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::INT64);
+  value.mutable_t()->add_dims(2);
+  value.mutable_t()->add_int64_data(1);
+  value.mutable_t()->add_int64_data(4);
+  file.floats("w", {2, 4});
+  file.node("Identity", {"x"}, "same");
+  file.node("Reshape", {"same", "shape"}, "flat");
+  File::set(file.node("Gemm", {"flat", "w"}, "scores"), "transB", 1);
+  file.node("Softmax", {"scores"});
+  const Model model = file.read();
+  EXPECT_THAT(kinds(model.graph), ElementsAre("Input", "Reshape", "Dense", "Softmax"));
+  EXPECT_EQ(model.graph.node(model.graph.scores()).layer->kind(), "Dense");
+}
+
+TEST(OnnxReader, NodesOutOfOrderAndUnusedOnes) {
+  File file;
+  file.floats("w", {4, 2});
+  file.node("MatMul", {"r", "w"});
+  file.node("NoSuchOperator", {"x"}, "unused");
+  file.node("Relu", {"x"}, "r");
+  EXPECT_THAT(kinds(file.read().graph), ElementsAre("Input", "Relu", "Dense"));
+}
+
+TEST(OnnxReader, ConstantsAreBroadcastAsNumpyDoes) {
+  File file({0, 2, 1, 3});
+  file.floats("c", {3});  // along the last axis
+  file.node("Add", {"x", "c"});
+  const Model model = file.read();
+  const auto& layer = dynamic_cast<const AffineLayer&>(*model.graph.node(1).layer);
+  EXPECT_THAT(layer.offset(), ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
+TEST(OnnxReader, SubThenDivIsFusedOnlyWhereNobodyElseReads) {
+  File file;
+  file.floats("m", {1});
+  file.floats("d", {4});
+  file.node("Sub", {"x", "m"}, "s");
+  file.node("Div", {"s", "d"}, "n");
+  file.node("Add", {"s", "n"});
+  EXPECT_THAT(kinds(file.read().graph), ElementsAre("Input", "Affine", "Normalize", "Add"));
+}
+
+TEST(OnnxReader, AutoPadIsThatOfTheInput) {
+  File file({0, 1, 5, 6});
+  file.floats("w", {1, 1, 4, 4});
+  onnx::NodeProto& conv = file.node("Conv", {"x", "w"});
+  File::set(conv, "strides", std::vector<std::int64_t>{2, 2});
+  onnx::AttributeProto& attribute = *conv.add_attribute();
+  attribute.set_name("auto_pad");
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s("SAME_UPPER");
+  const Model model = file.read();
+  EXPECT_EQ(model.graph.node(1).shape, (Shape{1, 3, 3}));
+  const auto& window = dynamic_cast<const ConvolutionLayer&>(*model.graph.node(1).layer).spec().window;
+  EXPECT_EQ(window.pad_top, 1);
+  EXPECT_EQ(window.pad_bottom, 2);
+  EXPECT_EQ(window.pad_left, 1);
+  EXPECT_EQ(window.pad_right, 1);
+}
+
+TEST(OnnxReader, SaysWhatTheFileReallyIs) {
+  EXPECT_THAT(error_of(""), HasSubstr("empty"));
+  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+              HasSubstr("Git LFS pointer"));
+  EXPECT_THAT(error_of("\n <!DOCTYPE html><html></html>"), HasSubstr("web page"));
+  EXPECT_THAT(error_of(std::string("PK\x03\x04", 4) + "xxxx"), HasSubstr("zip"));
+  EXPECT_THAT(error_of("just some text"), AllOf(HasSubstr("[onnx] test.onnx: "), HasSubstr("not an ONNX")));
+  EXPECT_THAT(error_of(std::string(1000, '\0')), HasSubstr("not an ONNX"));
+  TemporaryFolder folder;
+  EXPECT_THROW(read_onnx(folder / "absent.onnx"), Error);
+  EXPECT_THROW(read_onnx(folder.path()), Error);
+}
+
+TEST(OnnxReader, UnknownOperatorsAreNamed) {
+  File tanh;
+  tanh.node("Tanh", {"x"});
+  EXPECT_THAT(tanh.error(), HasSubstr("[onnx] test.onnx: node 'Tanh_1': operator Tanh is not supported"));
+  File near;
+  near.node("Relue", {"x"});
+  EXPECT_THAT(near.error(), HasSubstr("Relu"));
+  File foreign;
+  foreign.node("Relu", {"x"}).set_domain("com.example");
+  EXPECT_THAT(foreign.error(), HasSubstr("com.example"));
+}
+
+TEST(OnnxReader, CyclesAndMissingInputsAreNamed) {
+  File cycle;
+  cycle.node("Add", {"x", "b"}, "a");
+  cycle.node("Relu", {"a"}, "b");
+  cycle.node("Relu", {"b"});
+  EXPECT_THAT(cycle.error(), AllOf(HasSubstr("node 'Add_1'"), HasSubstr("cycle")));
+  File self;
+  self.node("Relu", {"y"});
+  EXPECT_THAT(self.error(), HasSubstr("input"));
+  File missing;
+  missing.node("Add", {"x", "nowhere"});
+  EXPECT_THAT(missing.error(), AllOf(HasSubstr("node 'Add_1'"), HasSubstr("'nowhere'")));
+  File none;
+  none.node("Relu", {});
+  EXPECT_THAT(none.error(), HasSubstr("input"));
+  File twice;
+  twice.node("Relu", {"x"});
+  twice.node("Abs", {"x"});
+  EXPECT_THAT(twice.error(), HasSubstr("two nodes make the value 'y'"));
+  File no_output;
+  no_output.node("Relu", {"x"}, "z");
+  EXPECT_THAT(no_output.error(), HasSubstr("output"));
+  File second;
+  second.node("Dropout", {"x"}, "d").add_output("mask");
+  second.node("Relu", {"mask"});
+  EXPECT_THAT(second.error(), HasSubstr("'mask'"));
+  File outputs;
+  outputs.node("Relu", {"x"});
+  outputs.graph().add_output()->set_name("x");
+  EXPECT_THAT(outputs.error(), HasSubstr("2 outputs"));
+}
+
+TEST(OnnxReader, InitialisersMustHoldWhatTheyPromise) {
+  const auto with_weights = [](const std::function<void(onnx::TensorProto&)>& spoil) {
+    File file;
+    spoil(file.floats("w", {4, 2}));
+    file.node("MatMul", {"x", "w"});
+    return file.error();
+  };
+  EXPECT_EQ(with_weights([](auto&) {}), "no error");
+  EXPECT_THAT(with_weights([](auto& w) { w.mutable_float_data()->RemoveLast(); }),
+              AllOf(HasSubstr("'w'"), HasSubstr("damaged")));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_raw_data("abc"); }),
+              HasSubstr("needs 32 bytes, the file has 3"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_dims(0, -4); }), HasSubstr("not possible"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_dims(0, std::int64_t{1} << 62); }), HasSubstr("not possible"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_dims(0, 0); }), HasSubstr("damaged"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_data_type(onnx::TensorProto::BFLOAT16); }),
+              HasSubstr("BFLOAT16"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_data_type(12345); }), HasSubstr("12345"));
+  EXPECT_THAT(with_weights([](auto& w) { w.set_data_location(onnx::TensorProto::EXTERNAL); }),
+              HasSubstr("another file"));
+}
+
+TEST(OnnxReader, InputsMustHavePossibleShapes) {
+  const auto with_input = [](const Shape& shape) {
+    File file(shape);
+    file.node("Relu", {"x"});
+    return file.error();
+  };
+  constexpr auto huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(with_input({1, 4}), "no error");
+  for (const Shape& shape :
+       {Shape{1, -1}, Shape{1, 0}, Shape{1, huge}, Shape{1, huge, huge}, Shape{4}, Shape{}})
+    EXPECT_THAT(with_input(shape), HasSubstr("[onnx] test.onnx: input 'x'")) << to_string(shape);
+}
+
+TEST(OnnxReader, AbsurdAttributesAreRefused) {
+  constexpr auto low = std::numeric_limits<std::int64_t>::min(),
+                 high = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::vector<std::int64_t>> lists{{},
+                                                     {0},
+                                                     {0, 0},
+                                                     {-1, -1},
+                                                     {low, high},
+                                                     {high, high},
+                                                     {1, 1, 1},
+                                                     {low, low, low, low},
+                                                     {high, high, high, high},
+                                                     {-1, 0, 0, 0}};
+  for (const char* op : {"Conv", "MaxPool", "AveragePool"})
+    for (const char* name : {"kernel_shape", "strides", "dilations", "pads"})
+      for (const auto& list : lists) {
+        File file({0, 1, 6, 6});
+        std::vector<std::string> inputs{"x"};
+        if (std::string_view(op) == "Conv") {
+          file.floats("w", {1, 1, 2, 2});
+          inputs.emplace_back("w");
+        }
+        onnx::NodeProto& node = file.node(op, inputs);
+        File::set(node, name, list);
+        if (std::string_view(name) != "kernel_shape")
+          File::set(node, "kernel_shape", std::vector<std::int64_t>{2, 2});
+        if (std::string_view(name) == "pads" && list.size() == 2) continue;
+        EXPECT_THAT(file.error(), HasSubstr("[onnx] test.onnx: node"))
+            << op << " " << name << " " << to_string(list);
+      }
+  for (std::int64_t value : {low, std::int64_t{-9}, std::int64_t{0}, std::int64_t{9}, high}) {
+    for (const auto& [op, name] :
+         {std::pair{"Concat", "axis"}, std::pair{"Flatten", "axis"}, std::pair{"Softmax", "axis"}}) {
+      File file;
+      File::set(file.node(op, {"x"}), name, value);
+      EXPECT_THAT(file.error(), HasSubstr("[onnx] test.onnx: node")) << op << value;
+    }
+    File group({0, 1, 6, 6});
+    group.floats("w", {1, 1, 2, 2});
+    File::set(group.node("Conv", {"x", "w"}), "group", value);
+    EXPECT_THAT(group.error(), HasSubstr("[onnx] test.onnx: node")) << value;
+    for (std::size_t at = 0; at < 4; ++at) {
+      std::vector<std::int64_t> four{0, 1, 0, 1};
+      four[at] = value;
+      File pad, reshape, transpose({0, 2, 2, 2});
+      pad.integers("p", four);
+      pad.node("Pad", {"x", "p"});
+      pad.error();  // 9 is possible
+      reshape.integers("s", four);
+      reshape.node("Reshape", {"x", "s"});
+      reshape.error();
+      File::set(transpose.node("Transpose", {"x"}), "perm", four);
+      EXPECT_THAT(transpose.error(), HasSubstr("[onnx]"));
+      for (std::int64_t other : {low, std::int64_t{-1}, std::int64_t{1}, high}) {
+        File slice;
+        slice.integers("starts", {value});
+        slice.integers("ends", {other});
+        slice.integers("axes", {at == 3 ? value : 1});
+        slice.integers("steps", {at == 2 ? other : at == 1 ? value : 1});
+        slice.node("Slice", {"x", "starts", "ends", "axes", "steps"});
+        slice.error();
+      }
+    }
+  }
+}
+
+TEST(OnnxReader, ASmallFileCannotAskForMuchMemory) {
+  // 20,000 layers share a megabyte of weights: 20 GB if each took a copy.
+  File file({0, 512});
+  file.floats("w", {512, 512});
+  std::string at = "x";
+  for (int i = 0; i < 20000; ++i) {
+    const std::string next = "v" + std::to_string(i);
+    file.node("MatMul", {at, "w"}, next);
+    at = next;
+  }
+  file.node("Relu", {at});
+  EXPECT_THAT(file.error(), HasSubstr("many times its size"));
+
+  File wide({0, 1 << 14, 1 << 14});  // constants along one axis, spread over 2^28 elements, again and again
+  wide.floats("c", {1 << 14});
+  at = "x";
+  for (int i = 0; i < 100; ++i) {
+    const std::string next = "v" + std::to_string(i);
+    wide.node("Add", {at, "c"}, next);
+    at = next;
+  }
+  wide.node("Relu", {at});
+  EXPECT_THAT(wide.error(), HasSubstr("many times its size"));
+}
+
+TEST(OnnxReader, ManyEqualNamesAndNodesTakeLittleTime) {
+  File file;
+  std::string at = "x";
+  for (int i = 0; i < 30000; ++i) {
+    const std::string next = "v" + std::to_string(i);
+    file.node("Relu", {at}, next).set_name("same");
+    at = next;
+  }
+  file.node("Abs", {at});
+  EXPECT_EQ(file.read().graph.nodes().size(), 30002u);
+}
+
+// A small file with many layer kinds.
+std::string small_file() {
+  Model model;
+  model.graph = build_network("conv2x2-bn-maxout2-prelu-relu6-res(conv2x1)-pool2-inception(id|leaky0.5)-gap",
+                              {1, 3, 3}, 2, {1}, {2}, 1);
+  model.info.lambda = 0.001;
+  model.info.class_names = {"a", "b"};
+  return to_onnx_bytes(model);
+}
+
+TEST(OnnxReader, SurvivesTruncationAtEveryByte) {
+  const std::string bytes = small_file();
+  std::size_t errors = 0;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    try {
+      from_onnx_bytes(std::string_view(bytes).substr(0, size),
+                      "test.onnx");  // only its metadata may be missing
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("[onnx] test.onnx: ")) << error.what();
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, bytes.size() * 9 / 10);
+}
+
+TEST(OnnxReader, SurvivesFlippedBytes) {
+  const std::string bytes = small_file();
+  Random random(17);
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = bytes;
+    for (std::uint64_t flips = 1 + random.below(4); flips > 0; --flips)
+      damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+    try {
+      const Model model = from_onnx_bytes(damaged, "test.onnx");
+      to_onnx_bytes(model);  // a network, then: it can be written
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("[onnx] ")) << error.what();
+    }
+  }
+}
+
+TEST(OnnxReader, SurvivesPiecesOfItself) {
+  const std::string bytes = small_file();
+  Random random(18);
+  for (int round = 0; round < 5000; ++round) {
+    std::string damaged = bytes;
+    const std::size_t from = random.below(bytes.size()), to = random.below(bytes.size());
+    const std::size_t size = random.below(std::min<std::size_t>(40, bytes.size() - std::max(from, to)) + 1);
+    if (random.below(2) == 0)
+      damaged.replace(to, size, bytes, from, size);
+    else
+      damaged.erase(from, size);
+    try {
+      from_onnx_bytes(damaged, "test.onnx");
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("[onnx] ")) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lwsvm
