@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Common common;
   add_train(app, common);
+  add_refine(app, common);
   add_eval(app, common);
   add_inspect(app, common);
   add_data(app, common);

@@ -6,10 +6,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/machine.h"
 #include "base/units.h"
-#include "base/version.h"
 #include "cli/commands.h"
+#include "cli/run_folder.h"
 #include "cli/task.h"
 #include "model/arch.h"
 #include "model/onnx_reader.h"
@@ -63,8 +62,6 @@ struct TrainCommand {
     train.seed = settings.at("seed");
   }
 };
-
-fs::path checkpoint_path(const std::string& folder) { return fs::path(folder) / "checkpoint.bin"; }
 
 std::string default_output(const TrainCommand& command, const DataSet& data) {
   if (!command.run_folder.empty()) return (fs::path(command.run_folder) / "model.onnx").string();
@@ -148,11 +145,8 @@ class TrainReporter final : public TrainObserver {
   void save() {
     if (!log_) return;
     Checkpoint checkpoint;
-    checkpoint.meta() = {{"command", "train"}, {"settings", command_.settings()}, {"log_offset", log_->sync()}};
-    const std::string bytes = to_onnx_bytes(model_);
-    checkpoint.put("model", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
     trainer_->save(checkpoint);
-    checkpoint.save(checkpoint_path(command_.run_folder));
+    save_run(checkpoint, command_.run_folder, "train", command_.settings(), model_, log_->sync());
     saved_ = std::chrono::steady_clock::now();
   }
 
@@ -168,40 +162,6 @@ class TrainReporter final : public TrainObserver {
   std::optional<Progress> bar_;
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
-
-nlohmann::ordered_json run_record(const TrainCommand& command, const Task& task) {
-  const Machine machine = describe_machine();
-  return {{"type", "run"},
-          {"command", "train"},
-          {"settings", command.settings()},
-          {"train_samples", task.train.size()},
-          {"val_samples", task.validation.size()},
-          {"test_samples", task.test.size()},
-          {"version", version_line()},
-          {"cpu", machine.cpu},
-          {"cores", machine.cores}};
-}
-
-struct Resumed {
-  std::optional<Checkpoint> checkpoint;
-  std::uint64_t log_offset = 0;
-};
-
-Resumed load_resume(TrainCommand& command) {
-  Resumed resumed;
-  if (command.resume_folder.empty()) return resumed;
-  const fs::path path = checkpoint_path(command.resume_folder);
-  if (!fs::exists(path))
-    fail("resume", "{}: there is no checkpoint here; start with `lwsvm train --run {}`", path.string(),
-         command.resume_folder);
-  resumed.checkpoint = Checkpoint::load(path);
-  const json& meta = resumed.checkpoint->meta();
-  if (meta.value("command", "") != "train") fail("resume", "{} is not a run of `lwsvm train`", command.resume_folder);
-  command.take(meta.at("settings"));
-  command.run_folder = command.resume_folder;
-  resumed.log_offset = meta.at("log_offset");
-  return resumed;
-}
 
 void report(const Common& common, const TrainCommand& command, const Task& task, Model& model, const Threads& threads,
             const Trainer& trainer, bool stopped) {
@@ -234,17 +194,18 @@ void report(const Common& common, const TrainCommand& command, const Task& task,
 
 int train(const Common& common, TrainCommand command) {
   Terminal terminal(stderr, common.quiet);
-  Resumed resumed = load_resume(command);
+  std::optional<SavedRun> saved;
+  if (!command.resume_folder.empty()) {
+    saved = load_run(command.resume_folder, "train");
+    command.take(saved->settings);
+    command.run_folder = command.resume_folder;
+  }
   command.train.validate();
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
   const Task task(command.task);
-  Model model = [&] {
-    if (!resumed.checkpoint) return start_model(command, task);
-    const auto bytes = resumed.checkpoint->get<std::uint8_t>("model");
-    return from_onnx_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "the checkpoint's network");
-  }();
+  Model model = saved ? std::move(saved->model) : start_model(command, task);
   check_fit(model, task.data);
-  if (!command.init.empty() && !command.lambda_given && model.info.lambda && !resumed.checkpoint)
+  if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
   if (command.train.learning_rate <= 0) command.train.learning_rate = default_learning_rate(command.train.solver);
   if (command.output.empty()) command.output = default_output(command, task.data);
@@ -263,19 +224,19 @@ int train(const Common& common, TrainCommand command) {
 
   std::optional<RunLog> log;
   if (!command.run_folder.empty()) {
-    if (resumed.checkpoint) {
-      log.emplace(command.run_folder, resumed.log_offset);
+    if (saved) {
+      log.emplace(command.run_folder, saved->log_offset);
     } else {
       log.emplace(command.run_folder);
-      log->write(run_record(command, task));
+      log->write(run_record("train", command.settings(), task));
     }
   }
   InterruptGuard guard;
   TrainReporter reporter(terminal, command, model, task.train.size());
   Trainer trainer(model.graph, task.train, &task.validation, task.loss, command.train, threads);
-  if (resumed.checkpoint) {
-    trainer.restore(*resumed.checkpoint);
-    resumed.checkpoint.reset();
+  if (saved) {
+    trainer.restore(saved->checkpoint);
+    saved.reset();
     terminal.line("resuming after {} of {} epochs", trainer.epoch(), command.train.epochs);
   }
   reporter.attach(trainer, log ? &*log : nullptr);

@@ -1,0 +1,388 @@
+// lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/run_folder.h"
+#include "cli/task.h"
+#include "dc/tail.h"
+#include "lwsvm/refiner.h"
+#include "model/onnx_reader.h"
+#include "model/onnx_writer.h"
+#include "report/run_log.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+struct RefineCommand {
+  TaskOptions task;
+  std::string input, output, run_folder, resume_folder;
+  std::string layers = "all";
+  std::string lambda;  // empty: the network's own
+  std::string search = "auto", keep = "best", mode = "standard";
+  std::string memory = "4G", time_limit;
+  double mu = -1;      // adapted
+  RefineOptions refine;
+
+  json settings() const {
+    json settings = task.to_json();
+    settings.update({{"input", input},
+                     {"output", output},
+                     {"layers", layers},
+                     {"lambda", lambda},
+                     {"search", search},
+                     {"keep", keep},
+                     {"mode", mode},
+                     {"memory", memory},
+                     {"mu", mu},
+                     {"passes", refine.passes},
+                     {"gap", refine.gap},
+                     {"max_epochs", refine.max_epochs},
+                     {"batch", refine.batch},
+                     {"seed", refine.seed}});
+    return settings;
+  }
+
+  void take(const json& settings) {
+    task = TaskOptions::from_json(settings);
+    input = settings.at("input");
+    output = settings.at("output");
+    layers = settings.at("layers");
+    lambda = settings.at("lambda");
+    search = settings.at("search");
+    keep = settings.at("keep");
+    mode = settings.at("mode");
+    memory = settings.at("memory");
+    mu = settings.at("mu");
+    refine.passes = settings.at("passes");
+    refine.gap = settings.at("gap");
+    refine.max_epochs = settings.at("max_epochs");
+    refine.batch = settings.at("batch");
+    refine.seed = settings.at("seed");
+  }
+};
+
+template <typename T>
+T pick(const char* option, const std::string& word, const std::vector<std::pair<std::string, T>>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    names.push_back(name);
+  }
+  fail_unknown("refine", option, word, names);
+}
+
+std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
+  std::vector<int> layers;
+  if (text == "all") return layers;
+  std::vector<std::string> known;
+  for (const Node& node : graph.nodes())
+    if (node.has_weights()) known.push_back(node.name);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    const auto node = graph.find(name);
+    if (!node || !graph.node(*node).has_weights())
+      fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
+    if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
+    begin = end + 1;
+  }
+  return layers;
+}
+
+// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within reason.
+double lambda_for(const RefineCommand& command, const Model& model, const Task& task, const Threads& threads,
+                  Terminal& terminal) {
+  if (!command.lambda.empty()) {
+    char* end = nullptr;
+    const double value = std::strtod(command.lambda.c_str(), &end);
+    if (*end != '\0' || !(value > 0)) fail("refine", "lambda is '{}'; it must be a positive number", command.lambda);
+    return value;
+  }
+  if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
+  Evaluator evaluator(model.graph, threads);
+  const double hinge = evaluator.evaluate(task.train, task.loss).mean_loss();
+  const double squares = 2 * model.graph.half_squared_norm();
+  const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+  terminal.line("lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
+                "as much as the loss", lambda);
+  return lambda;
+}
+
+class RefineReporter final : public RefineObserver {
+ public:
+  RefineReporter(Terminal& terminal, const RefineCommand& command, const Model& model, double time_limit)
+      : terminal_(terminal), command_(command), model_(model), time_limit_(time_limit) {}
+
+  void attach(Refiner& refiner, RunLog* log) {
+    refiner_ = &refiner;
+    log_ = log;
+  }
+
+  void on_open(int pass, const std::string& layer) override {
+    pass_ = pass;
+    layer_ = layer;
+    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer), 1000 * static_cast<std::uint64_t>(command_.refine.max_epochs));
+  }
+
+  void on_progress(const SolveProgress& p) override {
+    if (bar_ && bar_->due())
+      bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
+                   fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual, p.gap,
+                               p.mean_step, p.epoch + 1));
+    if (!p.epoch_end || !log_) return;
+    log_->write({{"type", "inner"},
+                 {"pass", pass_},
+                 {"layer", layer_},
+                 {"epoch", p.epoch},
+                 {"seconds", refiner_->seconds()},
+                 {"primal", p.primal},
+                 {"dual", p.dual},
+                 {"gap", p.gap},
+                 {"mean_step", p.mean_step}});
+  }
+
+  void on_update(const LayerUpdate& u) override {
+    bar_.reset();
+    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass,
+                   u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
+                   u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
+                   format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
+    if (!log_) return;
+    nlohmann::ordered_json record{{"type", "update"},
+                                  {"pass", u.pass},
+                                  {"layer", u.layer},
+                                  {"form", u.form},
+                                  {"epoch", u.epochs},
+                                  {"seconds", refiner_->seconds()},
+                                  {"primal", u.primal},
+                                  {"dual", u.dual},
+                                  {"gap", u.gap},
+                                  {"mu", u.mu},
+                                  {"predicted", u.predicted},
+                                  {"actual", u.actual},
+                                  {"before", u.before},
+                                  {"objective", u.after},
+                                  {"train_accuracy", u.train_accuracy}};
+    if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
+    record["accepted"] = u.accepted;
+    record["reason"] = u.reason;
+    record["dual_bytes"] = u.dual_bytes;
+    log_->write(record);
+    dual_bytes_ = std::max(dual_bytes_, u.dual_bytes);
+  }
+
+  void on_pass(int pass, const NetworkQuality& q) override {
+    terminal_.line("pass {} ends: objective {:.5f}  train {:.2f}%{}  {}", pass, q.objective, 100 * q.train_accuracy,
+                   q.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * q.val_accuracy),
+                   format_duration(refiner_->seconds()));
+  }
+
+  void on_safe_point() override {
+    if (log_ && Clock::now() - saved_ > std::chrono::seconds(45)) save();
+  }
+
+  void save() {
+    if (!log_) return;
+    Checkpoint checkpoint;
+    refiner_->save(checkpoint);
+    save_run(checkpoint, command_.run_folder, "refine", command_.settings(), model_, log_->sync());
+    saved_ = Clock::now();
+  }
+
+  bool stop_requested() override {
+    if (interrupted()) {
+      save();
+      return true;
+    }
+    if (time_limit_ > 0 && std::chrono::duration<double>(Clock::now() - began_).count() > time_limit_) {
+      timed_out_ = true;
+      save();
+      return true;
+    }
+    return false;
+  }
+
+  bool timed_out() const { return timed_out_; }
+  std::uint64_t dual_bytes() const { return dual_bytes_; }
+
+ private:
+  Terminal& terminal_;
+  const RefineCommand& command_;
+  const Model& model_;
+  double time_limit_;
+  Refiner* refiner_ = nullptr;
+  RunLog* log_ = nullptr;
+  std::optional<Progress> bar_;
+  int pass_ = 0;
+  std::string layer_;
+  std::uint64_t dual_bytes_ = 0;
+  bool timed_out_ = false;
+  Clock::time_point saved_ = Clock::now(), began_ = Clock::now();
+};
+
+nlohmann::ordered_json quality_json(const Model& model, const Task& task, double lambda, const Threads& threads) {
+  Evaluator evaluator(model.graph, threads);
+  const LossSums train = evaluator.evaluate(task.train, task.loss);
+  nlohmann::ordered_json result{{"objective", evaluator.objective(train, lambda)},
+                                {"accuracy", train.accuracy()},
+                                {"train_accuracy", train.accuracy()}};
+  if (task.validation.size() > 0)
+    result["val_accuracy"] = evaluator.evaluate(task.validation, task.loss).accuracy();
+  if (task.test_part()) {
+    result["test_accuracy"] = evaluator.evaluate(task.test, task.loss).accuracy();
+    result["accuracy"] = result["test_accuracy"];
+  }
+  return result;
+}
+
+std::string quality_line(const nlohmann::ordered_json& q) {
+  std::string line = fmt::format("objective {:.5f}  train {:.2f}%", q["objective"].get<double>(),
+                                 100 * q["train_accuracy"].get<double>());
+  if (q.contains("val_accuracy")) line += fmt::format("  val {:.2f}%", 100 * q["val_accuracy"].get<double>());
+  if (q.contains("test_accuracy")) line += fmt::format("  test {:.2f}%", 100 * q["test_accuracy"].get<double>());
+  return line;
+}
+
+int refine(const Common& common, RefineCommand command) {
+  Terminal terminal(stderr, common.quiet);
+  std::optional<SavedRun> saved;
+  if (!command.resume_folder.empty()) {
+    saved = load_run(command.resume_folder, "refine");
+    command.take(saved->settings);
+    command.run_folder = command.resume_folder;
+  }
+  if (command.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
+  if (command.output.empty())
+    command.output = (fs::path(command.input).parent_path() / (fs::path(command.input).stem().string() + ".refined.onnx")).string();
+  if (fs::exists(command.output) && fs::exists(command.input) && fs::equivalent(command.input, command.output))
+    fail("refine", "{} would overwrite its input; give another -o", command.output);
+  command.task.loss = "svm";
+  if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
+
+  Model original = read_onnx(command.input);
+  const Task task(command.task);
+  check_fit(original, task.data);
+  Model model = saved ? std::move(saved->model) : original;
+  const Threads threads(common.threads);
+  RefineOptions options = command.refine;
+  options.layers = parse_layers(command.layers, model.graph);
+  options.lambda = lambda_for(command, original, task, threads, terminal);
+  if (command.mu >= 0) options.mu = command.mu;
+  options.search = pick<Search>("search", command.search,
+                                {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
+  options.keep = pick<Keep>("keep", command.keep, {{"best", Keep::best}, {"last", Keep::last}});
+  options.mode = pick<RefineMode>("mode", command.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
+  options.memory = parse_bytes(command.memory, "memory");
+  const double time_limit = command.time_limit.empty() ? 0 : parse_duration(command.time_limit, "time-limit");
+
+  const auto start = quality_json(original, task, options.lambda, threads);
+  terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", command.input,
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda, threads.count());
+  terminal.line("start: {}", quality_line(start));
+
+  std::optional<RunLog> log;
+  if (!command.run_folder.empty()) {
+    if (saved) {
+      log.emplace(command.run_folder, saved->log_offset);
+    } else {
+      log.emplace(command.run_folder);
+      auto record = run_record("refine", command.settings(), task);
+      record["lambda"] = options.lambda;
+      record["start"] = start;
+      log->write(record);
+    }
+  }
+  InterruptGuard guard;
+  RefineReporter reporter(terminal, command, model, time_limit);
+  Refiner refiner(model.graph, task.train, &task.validation, task.loss, options, threads);
+  if (saved) {
+    refiner.restore(std::move(saved->checkpoint));
+    saved.reset();
+    terminal.line("resuming in pass {}", refiner.pass() + 1);
+  }
+  reporter.attach(refiner, log ? &*log : nullptr);
+  const RefineEnd end = refiner.run(reporter);
+  if (end != RefineEnd::stopped) reporter.save();
+  refiner.keep_chosen();
+  model.info.lambda = options.lambda;
+  write_onnx(model, command.output);
+
+  auto result = quality_json(model, task, options.lambda, threads);
+  if (end == RefineEnd::stopped)
+    terminal.line("{}; the best network so far is written{}", reporter.timed_out() ? "time is up" : "stopped",
+                  command.run_folder.empty() ? "" : fmt::format("; go on with `lwsvm refine --resume {}`", command.run_folder));
+  else
+    terminal.line("done: {}; kept the network of pass {}", to_string(end),
+                  options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
+  if (common.json) {
+    result["start"] = start;
+    result["updates"] = refiner.updates();
+    result["rejected"] = refiner.rejected();
+    result["rises"] = refiner.rises();
+    result["passes"] = refiner.pass();
+    result["seconds"] = refiner.seconds();
+    result["dual_bytes"] = reporter.dual_bytes();
+    result["end"] = to_string(end);
+    result["model"] = command.output;
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
+               quality_line(start), quality_line(result), command.output, refiner.updates(), refiner.rejected(),
+               refiner.rises(), format_duration(refiner.seconds()), format_bytes(static_cast<double>(reporter.dual_bytes())));
+  }
+  return end == RefineEnd::stopped && !reporter.timed_out() ? interrupt_exit_code() : done;
+}
+
+constexpr const char* footer = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
+  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
+
+When things stop:
+  inner solve   gap <= GAP * (P(w_t) - D), or MAX-EPOCHS epochs
+                P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
+  update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, at most 4 times
+  refine        validation accuracy below the best, or F fell by less than 0.5% in a pass, or PASSES passes,
+                or TIME-LIMIT, or Ctrl-C
+  kept          the pass end with the best validation accuracy, the start included; ties to the lower F
+With --mode paper: mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
+
+}  // namespace
+
+void add_refine(CLI::App& app, Common& common) {
+  auto command = std::make_shared<RefineCommand>();
+  CLI::App* sub = app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
+  sub->footer(footer);
+  sub->add_option("network", command->input, "ONNX file to refine");
+  command->task.add_to(*sub);
+  sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
+  sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
+  sub->add_option("--lambda", command->lambda, "weight of the regulariser (default: the network's)");
+  sub->add_option("--mu", command->mu, "fixes the proximal weight (default: adapted, from 10 lambda)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--passes", command->refine.passes, "passes over the layers, at most")->capture_default_str();
+  sub->add_option("--gap", command->refine.gap, "relative gap at which an inner solve ends")->capture_default_str();
+  sub->add_option("--max-epochs", command->refine.max_epochs, "epochs of one inner solve, at most")->capture_default_str();
+  sub->add_option("--batch", command->refine.batch, "samples whose steps are chosen together")->capture_default_str();
+  sub->add_option("--time-limit", command->time_limit, "such as 10m or 1h30m");
+  sub->add_option("--memory", command->memory, "for cached activations and dual state")->capture_default_str();
+  sub->add_option("--mode", command->mode, "standard or paper")->capture_default_str();
+  sub->add_option("--search", command->search, "labels, auto (everything for dense layers) or full")->capture_default_str();
+  sub->add_option("--keep", command->keep, "best (by validation accuracy) or last")->capture_default_str();
+  sub->add_option("--seed", command->refine.seed, "order of the samples")->capture_default_str();
+  CLI::Option* run = sub->add_option("--run", command->run_folder, "folder for log.jsonl and checkpoints");
+  sub->add_option("--resume", command->resume_folder, "go on with the run in this folder, with its settings")->excludes(run);
+  add_common_options(*sub, common);
+  sub->callback([command, &common] { common.exit_code = refine(common, *command); });
+}
+
+}  // namespace lwsvm::cli
