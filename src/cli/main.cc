@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "base/error.h"
 #include "base/version.h"
@@ -46,7 +47,10 @@ int main(int argc, char** argv) {
   try {
     return lwsvm::cli::run(argc, argv);
   } catch (const lwsvm::Error& error) {
-    std::fprintf(stderr, "lwsvm: %s\n", error.what());
+    // A message of several lines points at a place in its first one: keep them aligned behind the prefix.
+    std::string message = error.what();
+    for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8) message.insert(at + 1, 7, ' ');
+    std::fprintf(stderr, "lwsvm: %s\n", message.c_str());
     return lwsvm::cli::bad_input;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "lwsvm: out of memory; try a smaller --batch\n");
