@@ -12,6 +12,7 @@
 #include "cli/run_folder.h"
 #include "cli/task.h"
 #include "dc/tail.h"
+#include "lwsvm/lambda_search.h"
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
@@ -100,9 +101,28 @@ std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
   return layers;
 }
 
+double searched_lambda(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
+                       Terminal& terminal) {
+  terminal.line("lambda auto: the last layer's SVM for a grid of lambdas, judged on {} validation samples",
+                format_count(task.validation.size()));
+  LambdaSearchOptions options;
+  options.batch = command.refine.batch;
+  options.seed = command.refine.seed;
+  options.memory = parse_bytes(command.memory, "memory");
+  const LambdaChoice choice =
+      choose_lambda(model.graph, task.training, task.validation, task.loss, options, threads, [&](const LambdaTrial& t) {
+        terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda, 100 * t.val_accuracy,
+                      t.train_loss, t.epochs);
+        return !interrupted();
+      });
+  terminal.line("lambda {:.3g}: best on the validation part, ties to the larger", choice.lambda);
+  return choice.lambda;
+}
+
 // decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within reason.
-double lambda_for(const RefineCommand& command, const Model& model, const Task& task, const Threads& threads,
+double lambda_for(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
                   Terminal& terminal) {
+  if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
     const double value = std::strtod(command.lambda.c_str(), &end);
@@ -111,7 +131,7 @@ double lambda_for(const RefineCommand& command, const Model& model, const Task& 
   }
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
   Evaluator evaluator(model.graph, threads);
-  const double hinge = evaluator.evaluate(task.train, task.loss).mean_loss();
+  const double hinge = evaluator.evaluate(task.training, task.loss).mean_loss();
   const double squares = 2 * model.graph.half_squared_norm();
   const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
   terminal.line("lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
@@ -233,7 +253,7 @@ class RefineReporter final : public RefineObserver {
 
 nlohmann::ordered_json quality_json(const Model& model, const Task& task, double lambda, const Threads& threads) {
   Evaluator evaluator(model.graph, threads);
-  const LossSums train = evaluator.evaluate(task.train, task.loss);
+  const LossSums train = evaluator.evaluate(task.training, task.loss);
   nlohmann::ordered_json result{{"objective", evaluator.objective(train, lambda)},
                                 {"accuracy", train.accuracy()},
                                 {"train_accuracy", train.accuracy()}};
@@ -278,6 +298,7 @@ int refine(const Common& common, RefineCommand command) {
   RefineOptions options = command.refine;
   options.layers = parse_layers(command.layers, model.graph);
   options.lambda = lambda_for(command, original, task, threads, terminal);
+  command.lambda = fmt::format("{}", options.lambda);  // what a resumed run goes on with
   if (command.mu >= 0) options.mu = command.mu;
   options.search = pick<Search>("search", command.search,
                                 {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -305,7 +326,7 @@ int refine(const Common& common, RefineCommand command) {
   }
   InterruptGuard guard;
   RefineReporter reporter(terminal, command, model, time_limit);
-  Refiner refiner(model.graph, task.train, &task.validation, task.loss, options, threads);
+  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (saved) {
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
@@ -364,9 +385,10 @@ void add_refine(CLI::App& app, Common& common) {
   sub->footer(footer);
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
+  command->task.add_augment_to(*sub);
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
-  sub->add_option("--lambda", command->lambda, "weight of the regulariser (default: the network's)");
+  sub->add_option("--lambda", command->lambda, "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
   sub->add_option("--mu", command->mu, "fixes the proximal weight (default: adapted, from 10 lambda)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--passes", command->refine.passes, "passes over the layers, at most")->capture_default_str();

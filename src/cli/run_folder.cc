@@ -40,7 +40,7 @@ nlohmann::ordered_json run_record(const std::string& command, const nlohmann::js
   return {{"type", "run"},
           {"command", command},
           {"settings", settings},
-          {"train_samples", task.train.size()},
+          {"train_samples", task.training.size()},
           {"val_samples", task.validation.size()},
           {"test_samples", task.test.size()},
           {"version", version_line()},

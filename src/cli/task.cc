@@ -34,9 +34,15 @@ void TaskOptions::add_to(CLI::App& command) {
   command.add_option("--delta", delta, "CSV file with the margin matrix, C x C, row = predicted, column = true");
 }
 
+void TaskOptions::add_augment_to(CLI::App& command) {
+  command.add_option("--augment", augment,
+                     "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
+                     "or both, as in flip,shift2");
+}
+
 nlohmann::json TaskOptions::to_json() const {
-  return {{"data", data},   {"data_dir", data_dir}, {"val", validation}, {"split_seed", split_seed},
-          {"loss", loss},   {"delta", delta}};
+  return {{"data", data}, {"data_dir", data_dir}, {"val", validation},   {"split_seed", split_seed},
+          {"loss", loss}, {"delta", delta},       {"augment", augment}};
 }
 
 TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
@@ -47,6 +53,7 @@ TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
   options.split_seed = settings.at("split_seed");
   options.loss = settings.at("loss");
   options.delta = settings.at("delta");
+  options.augment = settings.at("augment");
   return options;
 }
 
@@ -73,6 +80,7 @@ Task::Task(const TaskOptions& options)
       train(data.train, split.train),
       validation(data.train, split.validation),
       test(data.test),
+      training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 const SampleView& Task::part(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "data/augment.h"
 #include "data/dataset.h"
 #include "data/normalization.h"
 #include "data/sample_view.h"
@@ -24,8 +25,10 @@ struct TaskOptions {
   std::uint64_t split_seed = 0;
   std::string loss = "svm";
   std::string delta;             // CSV of the margin matrix; empty: 0-1
+  std::string augment;           // "flip,shift2"; empty: nothing
 
   void add_to(CLI::App& command);
+  void add_augment_to(CLI::App& command);  // where there is something to train
   nlohmann::json to_json() const;
   static TaskOptions from_json(const nlohmann::json& settings);
 };
@@ -41,6 +44,8 @@ struct NormalizeOptions {
 
 struct Task {
   explicit Task(const TaskOptions& options);  // loads the data; throws Error
+  Task(const Task&) = delete;                 // its parts look at each other
+  Task& operator=(const Task&) = delete;
 
   const SampleView& part(const std::string& split) const;  // "train", "val" or "test"; throws if there is none
   const SampleView* test_part() const { return test.size() > 0 ? &test : nullptr; }
@@ -48,6 +53,7 @@ struct Task {
   DataSet data;
   Split split;
   SampleView train, validation, test;
+  AugmentedSource training;  // the training part with its transformed copies: what the objective is over
   Loss loss;
 };
 

@@ -166,7 +166,7 @@ class TrainReporter final : public TrainObserver {
 void report(const Common& common, const TrainCommand& command, const Task& task, Model& model, const Threads& threads,
             const Trainer& trainer, bool stopped) {
   Evaluator evaluator(model.graph, threads);
-  const LossSums train = evaluator.evaluate(task.train, task.loss);
+  const LossSums train = evaluator.evaluate(task.training, task.loss);
   const double objective = evaluator.objective(train, command.train.lambda);
   json result{{"objective", objective},
               {"accuracy", train.accuracy()},
@@ -215,7 +215,7 @@ int train(const Common& common, TrainCommand command) {
 
   const Threads threads(common.threads);
   terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
-                format_count(task.train.size()), format_count(task.validation.size()), format_count(task.test.size()),
+                format_count(task.training.size()), format_count(task.validation.size()), format_count(task.test.size()),
                 to_string(task.data.shape), task.data.classes);
   terminal.line("{}: {} parameters; {} with learning rate {}, lambda {}, batch {}, {} threads",
                 command.init.empty() ? command.arch : command.init,
@@ -232,8 +232,8 @@ int train(const Common& common, TrainCommand command) {
     }
   }
   InterruptGuard guard;
-  TrainReporter reporter(terminal, command, model, task.train.size());
-  Trainer trainer(model.graph, task.train, &task.validation, task.loss, command.train, threads);
+  TrainReporter reporter(terminal, command, model, task.training.size());
+  Trainer trainer(model.graph, task.training, &task.validation, task.loss, command.train, threads);
   if (saved) {
     trainer.restore(saved->checkpoint);
     saved.reset();
@@ -263,6 +263,7 @@ void add_train(CLI::App& app, Common& common) {
               "what it has.\n\n" +
               arch_grammar());
   command->task.add_to(*sub);
+  command->task.add_augment_to(*sub);
   command->normalize.add_to(*sub);
   CLI::Option* arch = sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
                           ->capture_default_str();

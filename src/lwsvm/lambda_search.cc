@@ -1,0 +1,73 @@
+#include "lwsvm/lambda_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "dc/tail.h"
+#include "lwsvm/layer_problem.h"
+#include "net/evaluator.h"
+#include "ssvm/bcfw.h"
+
+namespace lwsvm {
+namespace {
+
+std::vector<double> grid(const LambdaSearchOptions& options) {
+  std::vector<double> lambdas;
+  const double step = std::pow(10.0, -1.0 / options.per_decade);
+  for (double lambda = options.largest; lambda > options.smallest * 0.999; lambda *= step) lambdas.push_back(lambda);
+  return lambdas;
+}
+
+}  // namespace
+
+LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation, const Loss& loss,
+                           const LambdaSearchOptions& options, const Threads& threads,
+                           const std::function<bool(const LambdaTrial&)>& report) {
+  if (validation.size() == 0) fail("lambda", "--lambda auto needs validation samples; give --val, or a lambda");
+  const std::vector<int> layers = refinable_layers(graph);
+  if (layers.empty()) fail("lambda", "no layer of this network can be refined");
+  const int node = layers.back();
+  LayerProblemOptions problem_options;
+  problem_options.memory = options.memory;
+  LayerProblem problem(graph, node, train, loss.margins(), problem_options, threads);
+
+  const std::vector<double> lambdas = grid(options);
+  BcfwOptions solver_options;
+  solver_options.lambda = lambdas.front();
+  solver_options.mu = 0;
+  solver_options.schedule.batch_size = options.batch;
+  solver_options.average = false;
+  solver_options.seed = options.seed;
+  const std::vector<float> anchor = problem.anchor();
+  BcfwSolver solver(problem.blocks(), std::vector<float>(anchor.size(), 0.0f), solver_options, threads);
+  StoppingOptions stopping;
+  stopping.gap_fraction = 0;
+  stopping.relative_gap = options.gap;
+  stopping.max_epochs = options.max_epochs;
+
+  Evaluator evaluator(graph, threads);
+  const auto weights = graph.parameters().begin() + graph.node(node).trained.begin;
+  LambdaChoice choice;
+  double best = -1;
+  for (double lambda : lambdas) {
+    solver.set_regularisation(lambda, 0);
+    const Summary summary = solver.solve(stopping);
+    LambdaTrial trial;
+    trial.lambda = lambda;
+    trial.epochs = summary.epochs;
+    trial.train_loss = summary.mean_loss;
+    std::copy(solver.weights().rounded.begin(), solver.weights().rounded.end(), weights);
+    trial.val_accuracy = evaluator.evaluate(validation, loss).accuracy();
+    std::copy(anchor.begin(), anchor.end(), weights);
+    choice.trials.push_back(trial);
+    if (trial.val_accuracy > best) {
+      best = trial.val_accuracy;
+      choice.lambda = lambda;
+    }
+    if (!report(trial)) break;
+  }
+  return choice;
+}
+
+}  // namespace lwsvm
