@@ -29,9 +29,20 @@ std::vector<bool> dependents(const Graph& network, int node) {
   return depends;
 }
 
+std::vector<bool> on_the_way_to_scores(const Graph& network, int node) {
+  std::vector<bool> on_way = dependents(network, node), needed(on_way.size(), false);
+  const int scores = network.scores();
+  needed[static_cast<std::size_t>(scores)] = true;
+  for (int i = scores; i >= 0; --i)
+    if (needed[static_cast<std::size_t>(i)])
+      for (int input : network.node(i).inputs) needed[static_cast<std::size_t>(input)] = true;
+  for (std::size_t i = 0; i < on_way.size(); ++i) on_way[i] = on_way[i] && needed[i];
+  return on_way;
+}
+
 std::string why_not_refinable(const Graph& network, int node) {
   if (!network.node(node).has_weights()) return fmt::format("'{}' has no weights", network.node(node).name);
-  const std::vector<bool> depends = dependents(network, node);
+  const std::vector<bool> depends = on_the_way_to_scores(network, node);
   const int scores = network.scores();
   if (!depends[static_cast<std::size_t>(scores)])
     return fmt::format("the scores do not depend on '{}'", network.node(node).name);
@@ -56,7 +67,7 @@ Tail cut_tail(const Graph& network, int open_node) {
     fail("refine", "layer '{}' cannot be refined: {}; layers that can: {}", network.node(open_node).name, reason,
          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ",")));
   }
-  const std::vector<bool> depends = dependents(network, open_node);
+  const std::vector<bool> depends = on_the_way_to_scores(network, open_node);
   const int scores = network.scores();
   Tail tail;
   tail.open_node = open_node;

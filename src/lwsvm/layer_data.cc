@@ -46,10 +46,13 @@ LayerInputs::LayerInputs(const Graph& network, const Tail& tail, const SampleSou
                          std::uint64_t budget, const Threads& threads)
     : source_(source),
       chunk_(chunk),
-      image_size_(element_count(network.node(network.inputs()[0]).shape)),
+      image_{network.node(network.inputs()[0]).shape, Layout::channels_first},
       prefix_(network, prefix_options(network, tail, chunk)) {
   prefix_.load(network);
-  for (int worker = 0; worker < threads.count(); ++worker) workspaces_.push_back(prefix_.make_workspace());
+  for (int worker = 0; worker < threads.count(); ++worker) {
+    workspaces_.push_back(prefix_.make_workspace());
+    images_.emplace_back(static_cast<std::size_t>(chunk * image_.size()));
+  }
   sizes_.push_back(element_count(network.node(network.node(tail.open_node).inputs[0]).shape));
   for (int node : tail.frontier) sizes_.push_back(element_count(network.node(node).shape));
   row_ = std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0});
@@ -75,10 +78,14 @@ LayerInputs::LayerInputs(const Graph& network, const Tail& tail, const SampleSou
 
 void LayerInputs::run_prefix(std::span<const std::int32_t> samples, int worker) {
   Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
-  float* input = prefix_.input(workspace);
+  float* images = images_[static_cast<std::size_t>(worker)].data();
   // A short chunk is filled up with its last sample: the program always runs on `chunk` of them.
   for (int i = 0; i < chunk_; ++i)
-    source_.read(samples[std::min(static_cast<std::size_t>(i), samples.size() - 1)], input + i * image_size_);
+    source_.read(samples[std::min(static_cast<std::size_t>(i), samples.size() - 1)], images + i * image_.size());
+  // Sources write channels first; the program, which hands out z channels last, takes its input so too.
+  TensorSpec wanted = image_;
+  if (image_.shape.size() == 3) wanted.layout = Layout::channels_last;
+  relayout(image_, images, wanted, prefix_.input(workspace), chunk_);
   prefix_.forward(workspace, PatternUse::ignore);
 }
 
@@ -106,6 +113,12 @@ void LayerInputs::fetch(std::span<const std::int32_t> samples, std::span<float* 
 void LayerInputs::fetch_inputs(std::span<const std::int32_t> samples, float* target, int worker) {
   float* const targets[] = {target};
   fetch(samples, targets, worker);
+}
+
+std::uint64_t PatternCache::bytes_for(const std::vector<PatternSection>& sections, std::int64_t samples) {
+  std::uint64_t row = 0;
+  for (const PatternSection& section : sections) row += packed_bytes(section);
+  return row * static_cast<std::uint64_t>(samples);
 }
 
 PatternCache::PatternCache(std::vector<PatternSection> sections, std::int64_t samples)

@@ -40,9 +40,10 @@ class LayerInputs {
 
   const SampleSource& source_;
   int chunk_;
-  std::int64_t image_size_;
+  TensorSpec image_;               // as the source writes it
   Program prefix_;
   std::vector<Workspace> workspaces_;
+  std::vector<AlignedBuffer<float>> images_;  // per worker: a chunk as the source writes it
   std::vector<std::int64_t> sizes_;
   std::int64_t row_ = 0;
   bool cached_ = false;
@@ -54,6 +55,7 @@ class PatternCache {
  public:
   PatternCache(std::vector<PatternSection> sections, std::int64_t samples);
 
+  static std::uint64_t bytes_for(const std::vector<PatternSection>& sections, std::int64_t samples);
   std::uint64_t bytes() const { return packed_.size(); }
   // Between the sample's place in the cache and position `at` of a program's patterns.
   void store(std::int64_t sample, const std::uint8_t* patterns, int at);

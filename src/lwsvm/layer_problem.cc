@@ -46,6 +46,22 @@ std::vector<float> weights_of(const Graph& network, int node) {
   return {begin, begin + network.node(node).trained.size};
 }
 
+std::uint64_t bytes_of_floats(std::int64_t count) { return static_cast<std::uint64_t>(count) * sizeof(float); }
+
+// What of the memory is left for the inputs once everything that cannot be recomputed has its share: patterns, concave
+// slopes, and the blocks of the dual (label blocks are too small to count).
+std::uint64_t memory_for_inputs(const LayerProblemOptions& options, const Decomposition& decomposition,
+                                const Program& program, const OpenLayer& layer, std::int64_t samples) {
+  std::uint64_t taken = PatternCache::bytes_for(program.replayed_patterns(), samples);
+  if (!decomposition.labels_only) {
+    const std::uint64_t slopes = bytes_of_floats(samples * layer.output_size());
+    taken += slopes;
+    taken += layer.dense() ? slopes
+                           : std::min(bytes_of_floats(samples * layer.dimension()), memory_for_blocks(options.memory));
+  }
+  return taken < options.memory ? options.memory - taken : 0;
+}
+
 // The plane that attains H_i: which label, and H's convex part.
 struct BestLabel {
   int label = 0;
@@ -72,12 +88,15 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
       decomposition_(decompose(tail, options.free_layers, options.split)),
       program_(decomposition_.graph, tail_options(decomposition_)),
       layer_(network, tail.open_node, chunk),
-      inputs_(network, tail, source, chunk, options.memory, threads),
+      inputs_(network, tail, source, chunk,
+              memory_for_inputs(options, decomposition_, program_, layer_, source.size()), threads),
       patterns_(program_.replayed_patterns(), source.size()) {
   program_.load(decomposition_.graph);
   for (int worker = 0; worker < threads.count(); ++worker) {
     Lane lane;
     lane.workspace = program_.make_workspace();
+    // Chunks shorter than `chunk` leave the patterns behind them as they were: zeros, at worst, are indices in range.
+    std::fill(lane.workspace.patterns.begin(), lane.workspace.patterns.end(), std::uint8_t{0});
     lane.inputs.resize(static_cast<std::size_t>(chunk * layer_.input_size()));
     lane.outputs.resize(static_cast<std::size_t>(chunk * layer_.output_size()));
     std::fill(lane.inputs.begin(), lane.inputs.end(), 0.0f);
@@ -91,7 +110,7 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
 
 void TailRunner::record_at_anchor(std::span<const float> anchor, std::uint64_t budget) {
   if (!decomposition_.labels_only) {
-    const auto wanted = static_cast<std::uint64_t>(samples() * layer_.output_size()) * sizeof(float);
+    const std::uint64_t wanted = slope_bytes_for(samples(), layer_.output_size());
     if (wanted > budget)
       fail("refine", "searching behind this layer needs {} for its concave slopes; raise --memory or use --search labels",
            format_bytes(static_cast<double>(wanted)));
@@ -296,8 +315,10 @@ class ExplicitLayerModel final : public ExplicitModel {
  public:
   ExplicitLayerModel(TailRunner& runner, const MarginMatrix& margins, std::uint64_t memory)
       : runner_(runner), planes_(runner, margins), slopes_(static_cast<std::size_t>(runner.threads().count())) {
-    const auto wanted = static_cast<std::uint64_t>(runner.samples() * dimension()) * sizeof(float);
-    group_ = static_cast<std::int64_t>(wanted / std::max<std::uint64_t>(memory, 1) + 1);
+    const std::uint64_t wanted = bytes_of_floats(runner.samples() * dimension());
+    const std::uint64_t budget = std::max<std::uint64_t>(memory_for_blocks(memory), 1);
+    group_ = static_cast<std::int64_t>(std::min((wanted + budget - 1) / budget, static_cast<std::uint64_t>(runner.samples())));
+    group_ = std::max<std::int64_t>(group_, 1);
   }
 
   std::int64_t samples() const override { return runner_.samples(); }
@@ -314,24 +335,39 @@ class ExplicitLayerModel final : public ExplicitModel {
         chosen_.push_back(static_cast<std::int32_t>(i));
         owner_.push_back(b);
       }
-    if (group_ > 1) rows_.resize(chosen_.size() * n);
-    offsets_.resize(chosen_.size());
-    float* rows = group_ > 1 ? rows_.data() : out.rows.data();
-    runner_.for_chunks(chosen_, [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
-      std::vector<float>& slopes = slopes_[static_cast<std::size_t>(worker)];
-      slopes.resize(part.size() * static_cast<std::size_t>(runner_.layer().output_size()));
-      planes_.find(part, worker, slopes.data(), offsets_.data() + first);
-      runner_.slope_rows(slopes.data(), part.size(), rows + first * n, worker);
-    });
+    if (group_ == 1) {
+      find(chosen_, out.rows.data(), out.offsets.data());
+      return;
+    }
+    // Groups slice by slice: one psi a sample exists only for the samples of a slice.
     std::fill(out.offsets.begin(), out.offsets.end(), 0.0);
-    for (std::size_t i = 0; i < chosen_.size(); ++i) out.offsets[owner_[i]] += offsets_[i];
-    if (group_ == 1) return;
     std::fill(out.rows.begin(), out.rows.end(), 0.0f);
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      add_to(rows_.data() + i * n, dimension(), out.rows.data() + owner_[i] * n);
+    for (std::size_t begin = 0; begin < chosen_.size(); begin += slice) {
+      const std::size_t count = std::min(slice, chosen_.size() - begin);
+      rows_.resize(count * n);
+      offsets_.resize(count);
+      find(std::span(chosen_).subspan(begin, count), rows_.data(), offsets_.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t owner = owner_[begin + i];
+        out.offsets[owner] += offsets_[i];
+        add_to(rows_.data() + i * n, dimension(), out.rows.data() + owner * n);
+      }
+    }
   }
 
  private:
+  static constexpr std::size_t slice = 4 * TailRunner::chunk;
+
+  void find(std::span<const std::int32_t> samples, float* rows, double* offsets) {
+    const auto n = static_cast<std::size_t>(dimension());
+    runner_.for_chunks(samples, [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
+      std::vector<float>& slopes = slopes_[static_cast<std::size_t>(worker)];
+      slopes.resize(part.size() * static_cast<std::size_t>(runner_.layer().output_size()));
+      planes_.find(part, worker, slopes.data(), offsets + first);
+      runner_.slope_rows(slopes.data(), part.size(), rows + first * n, worker);
+    });
+  }
+
   TailRunner& runner_;
   FreePlanes planes_;
   std::int64_t group_ = 1;
@@ -407,19 +443,30 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   } else {
     form_ = "explicit";
     models_->explicit_model = std::make_unique<ExplicitLayerModel>(*runner_, models_->margins, options.memory);
-    models_->oracle = std::make_unique<ExplicitOracle>(*models_->explicit_model, threads, 250);
+    models_->oracle = std::make_unique<ExplicitOracle>(
+        *models_->explicit_model, threads, batch_that_fits(runner_->layer().dimension(), options.memory, 250));
   }
   blocks_ = std::make_unique<FrankWolfe>(*models_->oracle, options.step_rule, threads);
 }
 
 LayerProblem::~LayerProblem() = default;
 
+Oracle* LayerProblem::oracle() { return models_->oracle.get(); }
+
 std::uint64_t LayerProblem::cache_bytes() const {
   return runner_ ? runner_->cache_bytes() : svm_inputs_->bytes();
 }
 
+std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs) { return bytes_of_floats(samples * outputs); }
+
 int free_layer_count(const Graph& network, int open_node) {
   return static_cast<int>(piecewise_layers(cut_tail(network, open_node)).size());
+}
+
+
+int batch_that_fits(std::int64_t dimension, std::uint64_t memory, int wanted) {
+  const std::uint64_t fits = memory / 4 / bytes_of_floats(dimension);
+  return static_cast<int>(std::clamp<std::uint64_t>(fits, 1, static_cast<std::uint64_t>(wanted)));
 }
 
 }  // namespace lwsvm

@@ -115,6 +115,7 @@ class LayerProblem {
   ~LayerProblem();
 
   BlockAscent& blocks() { return *blocks_; }
+  Oracle* oracle();  // null in the exact form
   std::vector<float> anchor() const { return anchor_; }
   bool is_svm_layer() const { return is_svm_layer_; }  // the model is exact: nothing but linear maps behind the layer
   std::string form() const { return form_; }
@@ -135,5 +136,11 @@ class LayerProblem {
 
 // How many piecewise linear layers lie behind a layer: the largest search space.
 int free_layer_count(const Graph& network, int open_node);
+// What searching beyond the labels must keep of a layer with `outputs` outputs: a slope a sample.
+std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs);
+// One psi for each block of a batch takes at most a quarter of the memory.
+int batch_that_fits(std::int64_t dimension, std::uint64_t memory, int wanted);
+// Explicit blocks may take half of it.
+inline std::uint64_t memory_for_blocks(std::uint64_t memory) { return memory / 2; }
 
 }  // namespace lwsvm

@@ -50,6 +50,12 @@ class CheckpointArchive final : public StateArchive {
   bool loading_;
 };
 
+void check_labels(const SampleSource& source, int classes, std::string_view part) {
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    if (const std::int32_t label = source.label(i); label < 0 || label >= classes)
+      fail("refine", "{} sample {} has label {}, but the network has {} classes", part, i, label, classes);
+}
+
 std::vector<double> flat(const NetworkQuality& q) {
   return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy};
 }
@@ -106,10 +112,15 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
       loss_(loss),
       options_(options),
       threads_(threads),
-      evaluator_(graph, threads),
+      evaluator_(graph, threads_),  // our own handle: the caller's may be gone before us
       layers_(options.layers.empty() ? refinable_layers(graph) : options.layers) {
   options_.validate();
   LWSVM_CHECK(loss.kind() == LossKind::hinge);
+  if (element_count(graph.node(graph.scores()).shape) != loss.classes())
+    fail("refine", "the network has {} scores but the margins are for {} classes",
+         element_count(graph.node(graph.scores()).shape), loss.classes());
+  check_labels(train, loss.classes(), "training");
+  if (validation_) check_labels(*validation_, loss.classes(), "validation");
   if (layers_.empty()) fail("refine", "no layer of this network can be refined");
   for (int node : layers_) cut_tail(graph, node);  // throws, with the reason, where one cannot
   std::sort(layers_.rbegin(), layers_.rend());
@@ -195,7 +206,8 @@ LayerProblemOptions Refiner::problem_options(int node) const {
   LayerProblemOptions options;
   options.memory = options_.memory;
   const bool dense = graph_.node(node).layer->kind() == "Dense";
-  const bool everything = options_.search == Search::full || (options_.search == Search::automatic && dense);
+  const bool fits = slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
+  const bool everything = options_.search == Search::full || (options_.search == Search::automatic && dense && fits);
   options.free_layers = everything ? free_layer_count(graph_, node) : 0;
   if (options_.mode == RefineMode::paper) {
     options.split = LossSplit::paper;
@@ -259,7 +271,9 @@ std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& obser
   BcfwOptions solver_options;
   solver_options.lambda = options_.lambda;
   solver_options.mu = mu_[layer_index_];
-  solver_options.schedule.batch_size = options_.batch;
+  const bool dense = graph_.node(node).layer->kind() == "Dense";
+  solver_options.schedule.batch_size =
+      dense ? options_.batch : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
   solver_options.schedule.fixed_batches = options_.mode == RefineMode::paper;
   solver_options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/sample_source.h"
 #include "naive.h"
 #include "net/graph.h"
 #include "net/loss.h"
-#include "net/sample_source.h"
 
 namespace lwsvm {
 

@@ -127,6 +127,16 @@ Tensor average_pool(const AveragePoolLayer& layer, const Tensor& x) {
   return y;
 }
 
+Tensor sum_pool(const WindowSpec& window, const Tensor& x) {
+  Tensor y(window_shape(x.shape, x.shape[0], window), x.samples);
+  for_each_pixel(y, [&](std::int64_t n, std::int64_t c, std::int64_t oh, std::int64_t ow) {
+    for_each_tap(window, oh, ow, [&](std::int64_t, std::int64_t, std::int64_t h, std::int64_t w) {
+      if (x.inside(h, w)) y.pixel(n, c, oh, ow) += x.pixel(n, c, h, w);
+    });
+  });
+  return y;
+}
+
 Tensor global_pool(bool maximum, const Tensor& x, Kinks& kinks) {
   Tensor y({x.shape[0], 1, 1}, x.samples);
   for_each_pixel(y, [&](std::int64_t n, std::int64_t c, std::int64_t, std::int64_t) {
@@ -300,6 +310,7 @@ Tensor evaluate(const Node& node, const Inputs& in, const double* p, double* sta
   }
   if (const auto* l = as<MaxPoolLayer>(node)) return max_pool(l->window(), x, kinks);
   if (const auto* l = as<AveragePoolLayer>(node)) return average_pool(*l, x);
+  if (const auto* l = as<SumPoolLayer>(node)) return sum_pool(l->window(), x);
   if (const auto* l = as<GlobalPoolLayer>(node))
     return global_pool(l->reduction() == GlobalPoolLayer::Reduction::maximum, x, kinks);
   if (const auto* l = as<BatchNormLayer>(node)) return batch_norm(*l, x, p, statistics, training);

@@ -46,6 +46,7 @@ class AveragePoolLayer final : public Layer {
 class SumPoolLayer final : public Layer {  // the sum over the window: no network has it, decompositions of max-pool do
  public:
   explicit SumPoolLayer(const WindowSpec& window) : window_(window) {}
+  const WindowSpec& window() const { return window_; }
 
   std::string_view kind() const override { return "SumPool"; }
   Linearity linearity() const override { return Linearity::linear; }
