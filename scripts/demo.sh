@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Trains a small network on Fashion-MNIST from nothing, judges it on the test set and shows what is in it.
+# Trains a small network on Fashion-MNIST from nothing, refines it by LW-SVM, judges both on the test set and shows what
+# is in the result.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,14 +12,17 @@ say() { printf '\n$ %s\n' "lwsvm $*"; "$lwsvm" "$@"; }
 
 mkdir -p out/demo
 say data get fashion-mnist
-say train --data fashion-mnist --arch mnist --epochs 5 -o out/demo/base.onnx --run out/demo/run
+say train --data fashion-mnist --arch mnist --epochs 5 -o out/demo/base.onnx --run out/demo/train
+say refine out/demo/base.onnx --data fashion-mnist --passes 1 -o out/demo/better.onnx --run out/demo/refine
 say eval out/demo/base.onnx --data fashion-mnist --split test
-say inspect out/demo/base.onnx
+say eval out/demo/better.onnx --data fashion-mnist --split test
+say inspect out/demo/better.onnx
 
 cat <<'END'
 
 Done. What there is now:
-  out/demo/base.onnx        the trained network; any ONNX runtime reads it, input: raw pixels 0..255
-  out/demo/run/log.jsonl    one line of JSON for each epoch
+  out/demo/base.onnx               the trained network; any ONNX runtime reads it, input: raw pixels 0..255
+  out/demo/better.onnx             the same network with refined weights
+  out/demo/refine/log.jsonl        every inner epoch and layer update, one line of JSON each
   build/release/src/cli/lwsvm --help    what else the program does
 END
