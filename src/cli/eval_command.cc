@@ -15,24 +15,17 @@ struct EvalCommand {
   std::string model;
   std::string split = "test";
   double lambda = -1;  // that of the network
-  bool split_options_given = false;
+  bool loss_given = false;
 };
-
-// A network of ours says how its training set was split, so that its validation part can be found again.
-void use_split_of(const Model& model, EvalCommand& command) {
-  const auto known = model.info.metadata.find("lwsvm.split");
-  if (known == model.info.metadata.end() || command.split_options_given) return;
-  unsigned long long count = 0, seed = 0;
-  if (std::sscanf(known->second.c_str(), "val=%llu seed=%llu", &count, &seed) != 2) return;
-  command.task.validation = std::to_string(count);
-  command.task.split_seed = seed;
-}
 
 int eval(const Common& common, EvalCommand command) {
   const Model model = read_onnx(command.model);
-  if (command.split != "test") use_split_of(model, command);
+  // The objective is that of the network's training, unless another loss is asked for.
+  if (const auto known = model.info.metadata.find("lwsvm.loss");
+      known != model.info.metadata.end() && !command.loss_given)
+    command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
-  const Task task(command.task);
+  const Task task(command.task, &model.info);
   check_fit(model, task.data);
   const SampleView& samples = task.part(command.split);
   const Threads threads(common.threads);
@@ -67,7 +60,7 @@ void add_eval(CLI::App& app, Common& common) {
       ->check(CLI::NonNegativeNumber);
   add_common_options(*sub, common);
   sub->callback([command, sub, &common] {
-    command->split_options_given = sub->count("--val") + sub->count("--split-seed") > 0;
+    command->loss_given = sub->count("--loss") > 0;
     common.exit_code = eval(common, *command);
   });
 }

@@ -33,6 +33,7 @@ struct RefineCommand {
   std::string search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
   double mu = -1;      // adapted
+  json start;          // quality of the input
   RefineOptions refine;
 
   json settings() const {
@@ -50,7 +51,8 @@ struct RefineCommand {
                      {"gap", refine.gap},
                      {"max_epochs", refine.max_epochs},
                      {"batch", refine.batch},
-                     {"seed", refine.seed}});
+                     {"seed", refine.seed},
+                     {"start", start}});
     return settings;
   }
 
@@ -70,6 +72,7 @@ struct RefineCommand {
     refine.max_epochs = settings.at("max_epochs");
     refine.batch = settings.at("batch");
     refine.seed = settings.at("seed");
+    start = settings.at("start");
   }
 };
 
@@ -209,7 +212,7 @@ class RefineReporter final : public RefineObserver {
   }
 
   void on_safe_point() override {
-    if (log_ && Clock::now() - saved_ > std::chrono::seconds(45)) save();
+    if (timer_.due()) save();
   }
 
   void save() {
@@ -217,7 +220,7 @@ class RefineReporter final : public RefineObserver {
     Checkpoint checkpoint;
     refiner_->save(checkpoint);
     save_run(checkpoint, command_.run_folder, "refine", command_.settings(), model_, log_->sync());
-    saved_ = Clock::now();
+    timer_.restart();
   }
 
   bool stop_requested() override {
@@ -248,15 +251,16 @@ class RefineReporter final : public RefineObserver {
   std::string layer_;
   std::uint64_t dual_bytes_ = 0;
   bool timed_out_ = false;
-  Clock::time_point saved_ = Clock::now(), began_ = Clock::now();
+  CheckpointTimer timer_;
+  Clock::time_point began_ = Clock::now();
 };
 
-nlohmann::ordered_json quality_json(const Model& model, const Task& task, double lambda, const Threads& threads) {
+json quality_json(const Model& model, const Task& task, double lambda, const Threads& threads) {
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(task.training, task.loss);
-  nlohmann::ordered_json result{{"objective", evaluator.objective(train, lambda)},
-                                {"accuracy", train.accuracy()},
-                                {"train_accuracy", train.accuracy()}};
+  json result{{"objective", evaluator.objective(train, lambda)},
+              {"accuracy", train.accuracy()},
+              {"train_accuracy", train.accuracy()}};
   if (task.validation.size() > 0)
     result["val_accuracy"] = evaluator.evaluate(task.validation, task.loss).accuracy();
   if (task.test_part()) {
@@ -266,7 +270,7 @@ nlohmann::ordered_json quality_json(const Model& model, const Task& task, double
   return result;
 }
 
-std::string quality_line(const nlohmann::ordered_json& q) {
+std::string quality_line(const json& q) {
   std::string line = fmt::format("objective {:.5f}  train {:.2f}%", q["objective"].get<double>(),
                                  100 * q["train_accuracy"].get<double>());
   if (q.contains("val_accuracy")) line += fmt::format("  val {:.2f}%", 100 * q["val_accuracy"].get<double>());
@@ -285,20 +289,18 @@ int refine(const Common& common, RefineCommand command) {
   if (command.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (command.output.empty())
     command.output = (fs::path(command.input).parent_path() / (fs::path(command.input).stem().string() + ".refined.onnx")).string();
-  if (fs::exists(command.output) && fs::exists(command.input) && fs::equivalent(command.input, command.output))
-    fail("refine", "{} would overwrite its input; give another -o", command.output);
+  check_output("refine", command.output, command.input, command.run_folder);
   command.task.loss = "svm";
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
 
-  Model original = read_onnx(command.input);
-  const Task task(command.task);
-  check_fit(original, task.data);
-  Model model = saved ? std::move(saved->model) : original;
+  Model model = saved ? std::move(saved->model) : read_onnx(command.input);
+  const Task task(command.task, &model.info);
+  check_fit(model, task.data);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
   options.layers = parse_layers(command.layers, model.graph);
-  options.lambda = lambda_for(command, original, task, threads, terminal);
-  command.lambda = fmt::format("{}", options.lambda);  // what a resumed run goes on with
+  options.lambda = lambda_for(command, model, task, threads, terminal);
+  command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   if (command.mu >= 0) options.mu = command.mu;
   options.search = pick<Search>("search", command.search,
                                 {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -307,10 +309,16 @@ int refine(const Common& common, RefineCommand command) {
   options.memory = parse_bytes(command.memory, "memory");
   const double time_limit = command.time_limit.empty() ? 0 : parse_duration(command.time_limit, "time-limit");
 
-  const auto start = quality_json(original, task, options.lambda, threads);
+  RefineReporter reporter(terminal, command, model, time_limit);
+  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
+  if (!saved) command.start = quality_json(model, task, options.lambda, threads);
+  model.info.lambda = options.lambda;
+  model.info.data = task.data.name;
+  model.info.metadata["lwsvm.loss"] = command.task.loss;
+  task.note_split(model.info);
   terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", command.input,
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda, threads.count());
-  terminal.line("start: {}", quality_line(start));
+  terminal.line("start: {}", quality_line(command.start));
 
   std::optional<RunLog> log;
   if (!command.run_folder.empty()) {
@@ -320,26 +328,25 @@ int refine(const Common& common, RefineCommand command) {
       log.emplace(command.run_folder);
       auto record = run_record("refine", command.settings(), task);
       record["lambda"] = options.lambda;
-      record["start"] = start;
+      record["start"] = command.start;
       log->write(record);
     }
   }
   InterruptGuard guard;
-  RefineReporter reporter(terminal, command, model, time_limit);
-  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
+  reporter.attach(refiner, log ? &*log : nullptr);
   if (saved) {
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
     terminal.line("resuming in pass {}", refiner.pass() + 1);
+  } else {
+    reporter.save();  // so that a run can be resumed from its first moment on
   }
-  reporter.attach(refiner, log ? &*log : nullptr);
   const RefineEnd end = refiner.run(reporter);
   if (end != RefineEnd::stopped) reporter.save();
   refiner.keep_chosen();
-  model.info.lambda = options.lambda;
   write_onnx(model, command.output);
 
-  auto result = quality_json(model, task, options.lambda, threads);
+  json result = quality_json(model, task, options.lambda, threads);
   if (end == RefineEnd::stopped)
     terminal.line("{}; the best network so far is written{}", reporter.timed_out() ? "time is up" : "stopped",
                   command.run_folder.empty() ? "" : fmt::format("; go on with `lwsvm refine --resume {}`", command.run_folder));
@@ -347,7 +354,7 @@ int refine(const Common& common, RefineCommand command) {
     terminal.line("done: {}; kept the network of pass {}", to_string(end),
                   options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
   if (common.json) {
-    result["start"] = start;
+    result["start"] = command.start;
     result["updates"] = refiner.updates();
     result["rejected"] = refiner.rejected();
     result["rises"] = refiner.rises();
@@ -359,7 +366,7 @@ int refine(const Common& common, RefineCommand command) {
     fmt::print("{}\n", result.dump());
   } else {
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
-               quality_line(start), quality_line(result), command.output, refiner.updates(), refiner.rejected(),
+               quality_line(command.start), quality_line(result), command.output, refiner.updates(), refiner.rejected(),
                refiner.rises(), format_duration(refiner.seconds()), format_bytes(static_cast<double>(reporter.dual_bytes())));
   }
   return end == RefineEnd::stopped && !reporter.timed_out() ? interrupt_exit_code() : done;

@@ -1,5 +1,9 @@
 #include "cli/run_folder.h"
 
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/version.h"
@@ -7,6 +11,31 @@
 #include "model/onnx_writer.h"
 
 namespace lwsvm::cli {
+
+namespace fs = std::filesystem;
+
+CheckpointTimer::CheckpointTimer() {
+  const char* variable = std::getenv("LWSVM_CHECKPOINT_SECONDS");
+  if (!variable) return;
+  const std::string text = variable;
+  double seconds = -1;
+  const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (mistake != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds <= 1e6))
+    fail("run", "LWSVM_CHECKPOINT_SECONDS is '{}'; give a number of seconds, or unset it", text);
+  interval_ = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+void check_output(const char* command, const std::string& output, const std::string& input,
+                  const std::string& run_folder) {
+  const fs::path path = output;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (fs::is_directory(path) || !path.has_filename()) fail(command, "{} is a folder; -o takes the name of a file", output);
+  const bool made_by_run = !run_folder.empty() && folder.lexically_normal() == (fs::path(run_folder) / "").lexically_normal().parent_path();
+  if (!made_by_run && !fs::is_directory(folder))
+    fail(command, "{}: there is no folder {}; make it first, or give another -o", output, folder.string());
+  if (!input.empty() && fs::exists(path) && fs::exists(input) && fs::equivalent(input, path))
+    fail(command, "{} would overwrite the network it starts from; give another -o", output);
+}
 
 std::filesystem::path checkpoint_path(const std::string& folder) {
   return std::filesystem::path(folder) / "checkpoint.bin";

@@ -1,6 +1,7 @@
 // A run folder: log.jsonl, and checkpoint.bin with everything that --resume needs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,28 @@
 #include "model/model.h"
 
 namespace lwsvm::cli {
+
+// When the next checkpoint is due: 45 seconds after the last, so that kill -9 loses less than a minute.
+// LWSVM_CHECKPOINT_SECONDS changes that; 0 saves whenever the state may be saved. It is there for the tests, which
+// kill runs of a second.
+class CheckpointTimer {
+ public:
+  CheckpointTimer();  // reads the environment; throws Error if it is not a number
+
+  bool due() const { return Clock::now() - saved_ >= interval_; }
+  void restart() { saved_ = Clock::now(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::duration interval_ = std::chrono::seconds(45);
+  Clock::time_point saved_ = Clock::now();
+};
+
+// Before any work is done: throws Error if `output` cannot be a new file (its folder is missing, it is a folder), or
+// is the file `input` that the run starts from. The run folder need not exist yet.
+void check_output(const char* command, const std::string& output, const std::string& input,
+                  const std::string& run_folder);
 
 std::filesystem::path checkpoint_path(const std::string& folder);
 

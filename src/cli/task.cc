@@ -1,5 +1,8 @@
 #include "cli/task.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -9,9 +12,23 @@
 namespace lwsvm::cli {
 namespace {
 
-std::size_t validation_count(const TaskOptions& options, const DataSet& data) {
-  if (options.validation.empty()) return default_validation_count(data);
-  return parse_validation_count(options.validation, data.train.size());
+constexpr const char* split_key = "lwsvm.split";
+
+std::optional<SplitChoice> split_of(const ModelInfo& info, const DataSet& data) {
+  const auto known = info.metadata.find(split_key);
+  if (known == info.metadata.end() || info.data != data.name) return {};
+  unsigned long long count = 0, seed = 0;
+  if (std::sscanf(known->second.c_str(), "val=%llu seed=%llu", &count, &seed) != 2) return {};
+  if (count >= data.train.size()) return {};  // another data set of that name
+  return SplitChoice{count, seed};
+}
+
+SplitChoice choose_split(const TaskOptions& options, const ModelInfo* info, const DataSet& data) {
+  if (info && options.validation.empty() && !options.split_seed)
+    if (const auto known = split_of(*info, data)) return *known;
+  return {options.validation.empty() ? default_validation_count(data)
+                                     : parse_validation_count(options.validation, data.train.size()),
+          options.split_seed.value_or(0)};
 }
 
 MarginMatrix margins_for(const TaskOptions& options, int classes) {
@@ -29,7 +46,7 @@ void TaskOptions::add_to(CLI::App& command) {
   command.add_option("--val", validation,
                      "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
                      "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
-  command.add_option("--split-seed", split_seed, "seed of that split")->capture_default_str();
+  command.add_option("--split-seed", split_seed, "seed of that split (default: 0, or as the network was trained)");
   command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")->capture_default_str();
   command.add_option("--delta", delta, "CSV file with the margin matrix, C x C, row = predicted, column = true");
 }
@@ -41,8 +58,11 @@ void TaskOptions::add_augment_to(CLI::App& command) {
 }
 
 nlohmann::json TaskOptions::to_json() const {
-  return {{"data", data}, {"data_dir", data_dir}, {"val", validation},   {"split_seed", split_seed},
-          {"loss", loss}, {"delta", delta},       {"augment", augment}};
+  nlohmann::json settings{
+      {"data", data}, {"data_dir", data_dir}, {"val", validation}, {"loss", loss}, {"delta", delta},
+      {"augment", augment}};
+  if (split_seed) settings["split_seed"] = *split_seed;
+  return settings;
 }
 
 TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
@@ -50,7 +70,7 @@ TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
   options.data = settings.at("data");
   options.data_dir = settings.at("data_dir");
   options.validation = settings.at("val");
-  options.split_seed = settings.at("split_seed");
+  if (settings.contains("split_seed")) options.split_seed = settings.at("split_seed").get<std::uint64_t>();
   options.loss = settings.at("loss");
   options.delta = settings.at("delta");
   options.augment = settings.at("augment");
@@ -74,14 +94,19 @@ NormalizationOptions NormalizeOptions::parse() const {
   return options;
 }
 
-Task::Task(const TaskOptions& options)
+Task::Task(const TaskOptions& options, const ModelInfo* info)
     : data(load_data(options.data, options.data_dir)),
-      split(split_samples(data.train.size(), validation_count(options, data), options.split_seed)),
+      choice(choose_split(options, info, data)),
+      split(split_samples(data.train.size(), choice.validation, choice.seed)),
       train(data.train, split.train),
       validation(data.train, split.validation),
       test(data.test),
       training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
+
+void Task::note_split(ModelInfo& info) const {
+  info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
+}
 
 const SampleView& Task::part(const std::string& name) const {
   const SampleView* view = name == "train" ? &train : name == "val" ? &validation : name == "test" ? &test : nullptr;
@@ -108,6 +133,12 @@ void check_fit(const Model& model, const DataSet& data) {
   const int classes = class_count(model.graph);
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
+  for (const Node& node : model.graph.nodes()) {
+    const auto begin = model.graph.parameters().begin() + node.trained.begin;
+    if (!std::all_of(begin, begin + node.trained.size, [](float w) { return std::isfinite(w); }))
+      fail("model", "layer '{}' has weights that are not finite numbers; the file is damaged or its training diverged",
+           node.name);
+  }
 }
 
 }  // namespace lwsvm::cli

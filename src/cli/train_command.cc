@@ -1,5 +1,4 @@
 // lwsvm train: trains a network from scratch or from a file with a classic solver.
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -71,13 +70,17 @@ std::string default_output(const TrainCommand& command, const DataSet& data) {
   return name.substr(0, 100) + ".onnx";
 }
 
-Model start_model(const TrainCommand& command, const Task& task) {
+// The network to start from: that of the checkpoint, that of --init, or none yet.
+std::optional<Model> given_model(const TrainCommand& command, std::optional<SavedRun>& saved) {
+  if (saved) return std::move(saved->model);
+  if (command.init.empty()) return std::nullopt;
+  if (command.normalize.parse().given())
+    fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel", command.init);
+  return read_onnx(command.init);
+}
+
+Model new_model(const TrainCommand& command, const Task& task) {
   const NormalizationOptions normalization = command.normalize.parse();
-  if (!command.init.empty()) {
-    if (normalization.given())
-      fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel", command.init);
-    return read_onnx(command.init);
-  }
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
@@ -92,8 +95,7 @@ void note_training(const TrainCommand& command, const Task& task, Model& model) 
   model.info.data = task.data.name;
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
-  model.info.metadata["lwsvm.split"] =
-      fmt::format("val={} seed={}", task.split.validation.size(), command.task.split_seed);
+  task.note_split(model.info);
   model.info.metadata["lwsvm.loss"] = command.task.loss;
 }
 
@@ -138,8 +140,7 @@ class TrainReporter final : public TrainObserver {
   }
 
   void on_safe_point(bool epoch_ended) override {
-    const auto now = std::chrono::steady_clock::now();
-    if (log_ && (epoch_ended || now - saved_ > std::chrono::seconds(45))) save();
+    if (epoch_ended || timer_.due()) save();
   }
 
   void save() {
@@ -147,7 +148,7 @@ class TrainReporter final : public TrainObserver {
     Checkpoint checkpoint;
     trainer_->save(checkpoint);
     save_run(checkpoint, command_.run_folder, "train", command_.settings(), model_, log_->sync());
-    saved_ = std::chrono::steady_clock::now();
+    timer_.restart();
   }
 
   bool stop_requested() override { return interrupted(); }
@@ -160,7 +161,7 @@ class TrainReporter final : public TrainObserver {
   Trainer* trainer_ = nullptr;
   RunLog* log_ = nullptr;
   std::optional<Progress> bar_;
-  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  CheckpointTimer timer_;
 };
 
 void report(const Common& common, const TrainCommand& command, const Task& task, Model& model, const Threads& threads,
@@ -183,7 +184,7 @@ void report(const Common& common, const TrainCommand& command, const Task& task,
   }
   if (task.test_part()) {
     const double accuracy = evaluator.evaluate(task.test, task.loss).accuracy();
-    result["test_accuracy"] = accuracy;
+    result["test_accuracy"] = result["accuracy"] = accuracy;
     line += fmt::format("  test {:.2f}%", 100 * accuracy);
   }
   if (common.json)
@@ -202,18 +203,20 @@ int train(const Common& common, TrainCommand command) {
   }
   command.train.validate();
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
-  const Task task(command.task);
-  Model model = saved ? std::move(saved->model) : start_model(command, task);
+  std::optional<Model> given = given_model(command, saved);
+  const Task task(command.task, given ? &given->info : nullptr);
+  Model model = given ? std::move(*given) : new_model(command, task);
   check_fit(model, task.data);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
   if (command.train.learning_rate <= 0) command.train.learning_rate = default_learning_rate(command.train.solver);
   if (command.output.empty()) command.output = default_output(command, task.data);
-  if (!command.init.empty() && fs::exists(command.output) && fs::equivalent(command.init, command.output))
-    fail("train", "{} would overwrite the network it starts from; give another -o", command.output);
+  check_output("train", command.output, command.init, command.run_folder);
   note_training(command, task, model);
 
   const Threads threads(common.threads);
+  TrainReporter reporter(terminal, command, model, task.training.size());
+  Trainer trainer(model.graph, task.training, &task.validation, task.loss, command.train, threads);
   terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
                 format_count(task.training.size()), format_count(task.validation.size()), format_count(task.test.size()),
                 to_string(task.data.shape), task.data.classes);
@@ -232,14 +235,14 @@ int train(const Common& common, TrainCommand command) {
     }
   }
   InterruptGuard guard;
-  TrainReporter reporter(terminal, command, model, task.training.size());
-  Trainer trainer(model.graph, task.training, &task.validation, task.loss, command.train, threads);
+  reporter.attach(trainer, log ? &*log : nullptr);
   if (saved) {
     trainer.restore(saved->checkpoint);
     saved.reset();
     terminal.line("resuming after {} of {} epochs", trainer.epoch(), command.train.epochs);
+  } else {
+    reporter.save();  // so that a run can be resumed from its first moment on
   }
-  reporter.attach(trainer, log ? &*log : nullptr);
   const TrainOutcome outcome = trainer.run(reporter);
   if (outcome == TrainOutcome::diverged)
     fail("train", "the loss is no longer a number; try a smaller --lr (it is {})", command.train.learning_rate);

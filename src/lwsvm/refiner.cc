@@ -150,8 +150,7 @@ RefineEnd Refiner::run(RefineObserver& observer) {
     pass_start_objective_ = current_.objective;
     started_ = true;
   }
-  RefineEnd end = RefineEnd::passes_done;
-  while (pass_ < options_.passes) {
+  while (!end_ && pass_ < options_.passes) {
     for (; layer_index_ < layers_.size(); ++layer_index_) {
       const std::optional<LayerUpdate> update = update_layer(layers_[layer_index_], observer);
       if (!update) return RefineEnd::stopped;
@@ -160,26 +159,24 @@ RefineEnd Refiner::run(RefineObserver& observer) {
       rises_ += update->after > update->before;
       observer.on_update(*update);
     }
-    if (pass_is_last(end)) {
-      observer.on_pass(pass_, current_);
-      break;
-    }
+    end_ = finish_pass();
     observer.on_pass(pass_, current_);
     observer.on_safe_point();
   }
-  return end;
+  return end_.value_or(RefineEnd::passes_done);
 }
 
-// Bookkeeping at the end of a pass, and whether it was the last.
-bool Refiner::pass_is_last(RefineEnd& end) {
+bool Refiner::current_is_best() const {
+  if (validation_ && current_.val_accuracy != best_.val_accuracy) return current_.val_accuracy > best_.val_accuracy;
+  return current_.objective < best_.objective;
+}
+
+// Bookkeeping at the end of a pass; a reason if it was the last.
+std::optional<RefineEnd> Refiner::finish_pass() {
   ++pass_;
   layer_index_ = 0;
   const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
-  const bool better = validation_ ? current_.val_accuracy > best_.val_accuracy ||
-                                        (current_.val_accuracy == best_.val_accuracy &&
-                                         current_.objective < best_.objective)
-                                  : current_.objective < best_.objective;
-  if (better) {
+  if (current_is_best()) {
     best_ = current_;
     best_parameters_ = graph_.parameters();
     best_pass_ = pass_;
@@ -187,19 +184,13 @@ bool Refiner::pass_is_last(RefineEnd& end) {
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < least_gain_of_a_pass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
-  if (fell && options_.keep == Keep::best) {
-    end = RefineEnd::validation_fell;
-    return true;
-  }
-  if (little) {
-    end = RefineEnd::little_gained;
-    return true;
-  }
-  return false;
+  if (fell && options_.keep == Keep::best) return RefineEnd::validation_fell;
+  if (little) return RefineEnd::little_gained;
+  return std::nullopt;
 }
 
 void Refiner::keep_chosen() {
-  if (options_.keep == Keep::best && started_) graph_.parameters() = best_parameters_;
+  if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
 }
 
 LayerProblemOptions Refiner::problem_options(int node) const {
@@ -361,7 +352,8 @@ void Refiner::save(Checkpoint& checkpoint) {
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
   checkpoint.put("refine.counts", std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
-                                                            best_pass_, updates_, rejected_, rises_, active_ != nullptr});
+                                                            best_pass_, updates_, rejected_, rises_, active_ != nullptr,
+                                                            end_ ? 1 + static_cast<std::int32_t>(*end_) : 0});
   if (!active_) return;
   CheckpointArchive archive(checkpoint, false);
   active_->visit(archive);
@@ -377,7 +369,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   const auto reals = checkpoint.get<double>("refine.reals", 2);
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
-  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 8);
+  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 9);
   started_ = counts[0] != 0;
   pass_ = counts[1];
   layer_index_ = static_cast<std::size_t>(counts[2]);
@@ -385,6 +377,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   updates_ = counts[4];
   rejected_ = counts[5];
   rises_ = counts[6];
+  if (counts[8] != 0) end_ = static_cast<RefineEnd>(counts[8] - 1);
   if (counts[7] != 0) pending_solve_ = std::make_unique<Checkpoint>(std::move(checkpoint));
 }
 

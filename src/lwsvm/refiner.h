@@ -90,7 +90,8 @@ class Refiner {
   ~Refiner();
 
   RefineEnd run(RefineObserver& observer);
-  // Puts the network that is to be kept into the graph: the best pass end, or the last.
+  // Puts the network that is to be kept into the graph: the best pass end, or, of a run that was stopped within a
+  // pass, where it was if that is better still; or the last.
   void keep_chosen();
 
   const NetworkQuality& start() const { return start_; }
@@ -110,7 +111,8 @@ class Refiner {
 
   NetworkQuality measure();
   std::optional<LayerUpdate> update_layer(int node, RefineObserver& observer);
-  bool pass_is_last(RefineEnd& end);
+  bool current_is_best() const;  // better than the best pass end so far
+  std::optional<RefineEnd> finish_pass();
   LayerProblemOptions problem_options(int node) const;
   StoppingOptions stopping_options(double gap) const;
   double take_best_candidate(ActiveSolve& active, const Summary& summary, double& model);
@@ -128,6 +130,7 @@ class Refiner {
   std::vector<int> layers_;  // output to input
 
   bool started_ = false;
+  std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished
   NetworkQuality start_, current_;
   int pass_ = 0;                // finished passes
   std::size_t layer_index_ = 0;

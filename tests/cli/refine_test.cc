@@ -1,0 +1,173 @@
+// refine: the objective never rises, whatever the network, the search space and the margins.
+#include <gmock/gmock.h>
+
+#include "cli/program.h"
+#include "report/run_log.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Every accepted update lowers F, every rejected one leaves it, and each begins where the last one ended.
+void expect_never_rises(const fs::path& log, double start, double least_updates) {
+  double objective = start;
+  int updates = 0, accepted = 0;
+  for (const auto& record : read_run_log(log).records) {
+    if (record["type"] != "update") continue;
+    ++updates;
+    EXPECT_EQ(record["before"], objective) << record;
+    if (record["accepted"]) {
+      ++accepted;
+      EXPECT_LT(record["objective"], record["before"]) << record;
+    } else {
+      EXPECT_EQ(record["objective"], record["before"]) << record;
+    }
+    objective = record["objective"];
+  }
+  EXPECT_GE(updates, least_updates);
+  EXPECT_GT(accepted, 0);
+}
+
+struct Net {
+  const char* name;
+  const char* arch;
+};
+void PrintTo(const Net& net, std::ostream* out) { *out << net.name; }
+
+class NeverRises : public testing::TestWithParam<std::tuple<Net, const char*>> {};
+
+TEST_P(NeverRises, OnAcceptedUpdates) {
+  const auto& [net, search] = GetParam();
+  const std::string seed = std::to_string(std::string(net.name).size() + std::string(search).size());
+  TemporaryFolder folder;
+  make_network(folder.path(), "base.onnx", net.arch, small_data, seed);
+  const Result result =
+      run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--search", search, "--passes", "2", "--max-epochs",
+                          "10", "--seed", seed, "--run", "run", "--json", "-o", "better.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json value = result.value();
+  EXPECT_EQ(value["rises"], 0);
+  EXPECT_GT(value["updates"], value["rejected"]);
+  EXPECT_LE(value["objective"], value["start"]["objective"]);
+  expect_never_rises(folder / "run/log.jsonl", value["start"]["objective"], 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nets, NeverRises,
+    testing::Combine(testing::Values(Net{"chain", "conv4x3-relu-pool2-dense8-relu"},
+                                     Net{"residual", "conv4x3-relu-res(conv4x3-relu-conv4x3)-relu-pool2"},
+                                     Net{"inception", "inception(conv3x3-relu|conv2x1-relu)-pool2-dense8-relu"},
+                                     Net{"maxout", "conv4x3-maxout2-pool2-dense6-maxout2"},
+                                     Net{"leaky", "conv4x3-leaky0.1-pool2-dense8-leaky0.1"},
+                                     Net{"batchnorm", "conv4x3-bn-relu-avgpool2-dense8-bn-relu"}),
+                     testing::Values("auto", "full", "labels")),
+    [](const auto& parameters) {
+      return std::string(std::get<0>(parameters.param).name) + "_" + std::get<1>(parameters.param);
+    });
+
+class Refine : public testing::Test {
+ protected:
+  Refine() { make_network(folder_.path()); }
+  Result refine(const Arguments& more) {
+    return run(folder_.path(), Arguments{"refine", "base.onnx", "--data", small_data, "--passes", "1"} + more);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Refine, NeverRaisesTheObjectiveOfANonTrivialDelta) {
+  write_file_atomically(folder_ / "delta.csv", "0,1,3\n2,0,0.5\n1,4,0\n");
+  const Result result = refine({"--delta", "delta.csv", "--json", "--run", "run", "-o", "better.onnx", "--keep", "last"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.value()["rises"], 0);
+  expect_never_rises(folder_ / "run/log.jsonl", result.value()["start"]["objective"], 3);
+  const Result again =
+      run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--delta", "delta.csv", "--json"});
+  EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
+}
+
+TEST_F(Refine, PrintsOneJsonObjectWithTheAgreedKeys) {
+  const Result result = refine({"--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json value = result.value();
+  for (const char* key : {"updates", "rejected", "rises"}) EXPECT_TRUE(value.contains(key)) << key;
+  for (const char* key : {"objective", "accuracy", "train_accuracy", "val_accuracy", "test_accuracy"}) {
+    EXPECT_TRUE(value.contains(key)) << key;
+    EXPECT_TRUE(value["start"].contains(key)) << key;
+  }
+}
+
+TEST_F(Refine, IsSilentOnStandardErrorWhenQuiet) {
+  const Result result = refine({"-q"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, IsEmpty());
+}
+
+TEST_F(Refine, WritesBesideItsInputAndLeavesThatAlone) {
+  const std::string before = read_file(folder_ / "base.onnx");
+  ASSERT_EQ(refine({}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "base.refined.onnx"));
+  EXPECT_EQ(read_file(folder_ / "base.onnx"), before);
+  EXPECT_EQ(folder_.entries(), 2u);
+}
+
+TEST_F(Refine, NeverOverwritesItsInput) {
+  const std::string before = read_file(folder_ / "base.onnx");
+  fs::create_symlink("base.onnx", folder_ / "link.onnx");
+  for (const char* output : {"base.onnx", "./base.onnx", "link.onnx"}) {
+    const Result result = refine({"-o", output});
+    EXPECT_EQ(result.exit_code, 2) << output;
+    EXPECT_THAT(result.err, HasSubstr("would overwrite")) << output;
+    EXPECT_EQ(read_file(folder_ / "base.onnx"), before) << output;
+  }
+}
+
+TEST_F(Refine, EvalGivesTheSameObjectiveToTheBit) {
+  const Result result = refine({"--json", "-o", "better.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Result again = run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--json"});
+  EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
+}
+
+TEST_F(Refine, ValidatesOnWhatTheNetworkHasNotSeen) {
+  ASSERT_EQ(run(folder_.path(), {"train", "--init", "base.onnx", "--data", small_data, "--val", "70", "--split-seed", "5",
+                                 "--epochs", "1", "-o", "split.onnx"})
+                .exit_code,
+            0);
+  const Result result =
+      run(folder_.path(), {"refine", "split.onnx", "--data", small_data, "--passes", "0", "--json", "-o", "same.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* file : {"split.onnx", "same.onnx"}) {
+    const json again = run(folder_.path(), {"eval", file, "--data", small_data, "--split", "val", "--json"}).value();
+    EXPECT_EQ(again["samples"], 70);
+    EXPECT_EQ(again["accuracy"], result.value()["val_accuracy"]);
+  }
+}
+
+TEST_F(Refine, ChangesOnlyTheLayersAskedFor) {
+  const Result result = refine({"--layers", "svm,dense1", "--run", "run"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<std::string> layers;
+  for (const auto& record : read_run_log(folder_ / "run/log.jsonl").records)
+    if (record["type"] == "update") layers.push_back(record["layer"]);
+  EXPECT_THAT(layers, testing::ElementsAre("svm", "dense1"));
+}
+
+TEST(RefineTimeLimit, EndsInGoodOrder) {
+  TemporaryFolder folder;
+  const std::string data = "synthetic:n=3000,test=60,classes=6,size=16x16";
+  make_network(folder.path(), "base.onnx", "conv12x5-relu-pool2-dense64-relu", data);
+  const Result result = run(folder.path(), {"refine", "base.onnx", "--data", data, "--passes", "500", "--gap", "0.001",
+                                            "--max-epochs", "100000", "--search", "full", "--time-limit", "2s", "--json", "-o",
+                                            "better.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.value()["end"], "stopped");
+  const Result again = run(folder.path(), {"eval", "better.onnx", "--data", data, "--split", "train", "--json"});
+  EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
+}
+
+}  // namespace
+}  // namespace lwsvm::cli

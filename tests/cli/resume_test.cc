@@ -1,0 +1,162 @@
+// A run that was killed or stopped goes on to the same bits.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "cli/program.h"
+#include "report/run_log.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using testing::HasSubstr;
+
+// What a log says, without the times.
+std::vector<std::string> story(const fs::path& folder) {
+  std::vector<std::string> lines;
+  for (nlohmann::ordered_json record : read_run_log(folder / "log.jsonl").records) {
+    if (record["type"] == "run") record.erase("settings");  // names the output
+    for (const char* key : {"seconds", "samples_per_second"}) record.erase(key);
+    lines.push_back(record.dump());
+  }
+  return lines;
+}
+
+// A command, and its uninterrupted run in folder/whole.
+class Resume : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string data = "synthetic:n=600,test=60,classes=4,size=8x8";
+    command_ = GetParam();
+    if (command_ == "train") {
+      arguments_ = {"train", "--data", data, "--arch", "conv4x3-bn-relu-pool2-dense8-relu-dropout0.2", "--epochs", "4",
+                    "--batch", "20"};
+    } else {
+      make_network(folder_.path(), "base.onnx", small_net, data);
+      arguments_ = {"refine", "base.onnx", "--data", data, "--passes", "2", "--batch", "50", "--max-epochs", "8", "--keep",
+                    "last"};
+    }
+    const auto begin = Clock::now();
+    const Result result = run(folder_.path(), start("whole"), checkpoint_always);
+    length_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+
+  Arguments start(const std::string& name) const {
+    return arguments_ + Arguments{"--run", name, "-o", name + ".onnx", "--threads", "1"};
+  }
+  Arguments resume(const std::string& name) const { return {command_, "--resume", name, "--threads", "1"}; }
+
+  void wait_for_checkpoint(const std::string& name) {
+    const auto latest = Clock::now() + std::chrono::seconds(60);
+    while (!fs::exists(folder_ / (name + "/checkpoint.bin")) && Clock::now() < latest)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  void expect_like_whole(const std::string& name) {
+    EXPECT_TRUE(read_file(folder_ / (name + ".onnx")) == read_file(folder_ / "whole.onnx")) << "the networks differ";
+    EXPECT_EQ(story(folder_ / name), story(folder_ / "whole"));
+  }
+
+  void stop_and_resume(int signal, int exit_code) {
+    Process process(folder_.path(), start("stopped"), checkpoint_always);
+    wait_for_checkpoint("stopped");
+    process.send(signal);
+    const Result stopped = process.wait();
+    ASSERT_EQ(stopped.exit_code, exit_code) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr("--resume stopped"));
+    EXPECT_EQ(run(folder_.path(), {"inspect", "stopped.onnx"}).exit_code, 0);  // it is whole
+    const Result resumed = run(folder_.path(), resume("stopped"));
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    expect_like_whole("stopped");
+  }
+
+  TemporaryFolder folder_;
+  std::string command_;
+  Arguments arguments_;
+  double length_ = 0;  // seconds of the uninterrupted run
+};
+
+TEST_P(Resume, AfterKillsAtRandomMomentsGivesTheSameBits) {
+  std::mt19937 random(static_cast<unsigned>(command_.size()));
+  for (int round = 0; round < 2; ++round) {
+    const std::string name = "killed" + std::to_string(round);
+    for (int kill = 0; kill < 3; ++kill) {
+      const double delay = length_ * std::uniform_real_distribution(0.05, 0.5)(random);
+      const bool begun = fs::exists(folder_ / (name + "/checkpoint.bin"));
+      Process process(folder_.path(), begun ? resume(name) : start(name), checkpoint_always);
+      std::this_thread::sleep_for(std::chrono::duration<double>(delay));
+      process.send(SIGKILL);
+      process.wait();
+      if (fs::exists(folder_ / (name + ".onnx"))) {
+        EXPECT_EQ(run(folder_.path(), {"inspect", name + ".onnx"}).exit_code, 0);
+      }
+    }
+    const bool begun = fs::exists(folder_ / (name + "/checkpoint.bin"));
+    const Result result = run(folder_.path(), begun ? resume(name) : start(name));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    expect_like_whole(name);
+  }
+}
+
+TEST_P(Resume, AfterSigtermGivesTheSameBits) { stop_and_resume(SIGTERM, 143); }
+
+TEST_P(Resume, AfterCtrlCGivesTheSameBits) { stop_and_resume(SIGINT, 130); }
+
+TEST_P(Resume, OfAFinishedRunChangesNothing) {
+  const std::string before = read_file(folder_ / "whole.onnx");
+  const auto told = story(folder_ / "whole");
+  fs::remove(folder_ / "whole.onnx");  // as if killed just before it was written
+  const Result result = run(folder_.path(), resume("whole"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(read_file(folder_ / "whole.onnx") == before);
+  EXPECT_EQ(story(folder_ / "whole"), told);
+}
+
+TEST_P(Resume, ReportsWhatTheUninterruptedRunDoes) {
+  const Result plain = run(folder_.path(), arguments_ + Arguments{"-o", "plain.onnx", "--json"});
+  const Result result = run(folder_.path(), resume("whole") + Arguments{"--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  json expected = plain.value(), found = result.value();
+  for (const char* key : {"seconds", "model"}) {
+    expected.erase(key);
+    found.erase(key);
+  }
+  EXPECT_EQ(found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, Resume, testing::Values("train", "refine"));
+
+TEST(ResumedLog, HoldsEveryEpochOnce) {
+  TemporaryFolder folder;
+  Process process(folder.path(), {"train", "--data", small_data, "--arch", small_net, "--epochs", "6", "--batch", "10", "--run",
+                                  "run", "-o", "net.onnx"},
+                  checkpoint_always);
+  const auto latest = Clock::now() + std::chrono::seconds(60);
+  const auto epochs = [&] {
+    std::vector<int> found;
+    if (fs::exists(folder / "run/log.jsonl"))
+      for (const auto& record : read_run_log(folder / "run/log.jsonl").records)
+        if (record["type"] == "epoch") found.push_back(record["epoch"]);
+    return found;
+  };
+  while (epochs().empty() && Clock::now() < latest) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  process.send(SIGKILL);
+  process.wait();
+  ASSERT_EQ(run(folder.path(), {"train", "--resume", "run"}).exit_code, 0);
+  EXPECT_THAT(epochs(), testing::ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST(ResumedRefine, NeedsItsInputNoMore) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  ASSERT_EQ(run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "1", "--run", "run"}).exit_code, 0);
+  fs::remove(folder / "base.onnx");
+  const Result result = run(folder.path(), {"refine", "--resume", "run"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+}  // namespace
+}  // namespace lwsvm::cli
