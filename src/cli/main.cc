@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   Common common;
   add_train(app, common);
   add_refine(app, common);
+  add_svm(app, common);
   add_eval(app, common);
   add_inspect(app, common);
   add_data(app, common);

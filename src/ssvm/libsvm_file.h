@@ -28,11 +28,13 @@ struct LibsvmData {
   std::vector<float> dense(std::int64_t at_width = 0) const;
 };
 
-// Throws Error naming file and line. For a test file give the training file's class names: a label that is
-// not among them is an Error.
+// Throws Error naming file and line. For a test file give the training file's class names and its width: a
+// label that is not among them, or an index beyond most_features (0: no bound), is an Error.
 LibsvmData read_libsvm(std::istream& stream, const std::string& name,
-                       const std::vector<std::int64_t>* class_names = nullptr);
+                       const std::vector<std::int64_t>* class_names = nullptr,
+                       std::int64_t most_features = 0);
 LibsvmData read_libsvm(const std::filesystem::path& path,
-                       const std::vector<std::int64_t>* class_names = nullptr);
+                       const std::vector<std::int64_t>* class_names = nullptr,
+                       std::int64_t most_features = 0);
 
 }  // namespace lwsvm

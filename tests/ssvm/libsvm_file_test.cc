@@ -39,6 +39,13 @@ TEST(LibsvmFile, ATestFileTakesTheTrainingClasses) {
   const std::vector<std::int64_t> names = {-1, 3, 7};
   EXPECT_EQ(read("3 1:1\n7 1:1\n", &names).labels, (std::vector<std::int32_t>{1, 2}));
   EXPECT_THAT(complaint("3 1:1\n4 1:1\n", &names), testing::HasSubstr("toy.txt:2: label 4"));
+  std::istringstream wide("3 2:1\n7 1:1 3:1\n");
+  try {
+    read_libsvm(wide, "toy.txt", &names, 2);
+    FAIL() << "index 3 of 2 was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("toy.txt:2: index 3"));
+  }
 }
 
 TEST(LibsvmFile, ErrorsNameFileAndLine) {

@@ -1,0 +1,265 @@
+// lwsvm svm: a plain multi-class linear SVM [CS01] on raw pixels or LIBSVM files, with a certificate.
+//
+// The layer solver with mu = 0 and nothing in front of it: what LIBLINEAR solves with -s 4 -B 1. What it
+// reports comes from the evaluator that `lwsvm eval` uses, so that both say the same of the file written.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/svm_data.h"
+#include "cli/task.h"
+#include "data/margin_csv.h"
+#include "model/arch.h"
+#include "model/onnx_writer.h"
+#include "net/evaluator.h"
+#include "ssvm/multiclass_svm.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SvmCommand {
+  SvmDataOptions source;
+  NormalizeOptions normalize;
+  MulticlassSvmOptions solver;
+  std::string delta;
+  std::string output;
+};
+
+// What can be known to be wrong before the work begins.
+void check_output(const SvmCommand& command) {
+  if (command.output.empty()) return;
+  const fs::path folder = fs::absolute(command.output).parent_path();
+  if (!fs::is_directory(folder)) fail("svm", "-o {}: there is no folder {}", command.output, folder.string());
+  if (fs::is_directory(command.output)) fail("svm", "-o {}: this is a folder; give a file", command.output);
+  for (const std::string& input : {command.source.train_file, command.source.test_file})
+    if (!input.empty() && fs::exists(input) && fs::exists(command.output) &&
+        fs::equivalent(input, command.output))
+      fail("svm", "{} would overwrite its input; give another -o", command.output);
+}
+
+Model make_model(const SvmCommand& command, const SvmData& data, const Normalization& normalization) {
+  const ImageShape& shape = data.data.shape;
+  Model model;
+  model.graph = build_network("id", {shape.channels, shape.height, shape.width}, data.data.classes,
+                              normalization.mean, normalization.std, command.solver.seed);
+  model.info.arch = "id";
+  model.info.lambda = command.solver.lambda;
+  model.info.data = data.data.name;
+  model.info.classes = data.data.classes;
+  model.info.class_names = data.data.class_names;
+  if (data.from_files)
+    model.info.input = fmt::format("{}, features 1..{} as in the file", to_string(shape), shape.size());
+  model.info.metadata["lwsvm.split"] =
+      fmt::format("val={} seed={}", data.split.validation.size(), command.source.split_seed);
+  model.info.metadata["lwsvm.loss"] = "svm";
+  return model;
+}
+
+// Both keep classes x width weights, then the biases.
+void set_weights(Graph& graph, const LinearModel& linear) {
+  const ParameterRange range = graph.node(graph.output()).trained;
+  LWSVM_CHECK(range.size == std::ssize(linear.weights) + std::ssize(linear.biases));
+  const auto biases =
+      std::copy(linear.weights.begin(), linear.weights.end(), graph.parameters().begin() + range.begin);
+  std::copy(linear.biases.begin(), linear.biases.end(), biases);
+}
+
+double relative(double gap, double primal) {
+  return primal > 0 ? gap / primal : 0;
+}
+
+// A bar on a terminal, a line for each epoch elsewhere. The bar is full when the gap is closed, on a
+// logarithmic scale: from 1, where every solve begins, to --gap.
+class SvmReporter {
+ public:
+  SvmReporter(Terminal& terminal, double wanted_gap)
+      : terminal_(terminal), wanted_gap_(wanted_gap), bar_(std::in_place, terminal, "svm", kTotal) {}
+
+  bool operator()(const SolveProgress& now) {
+    if (now.epoch_end) epoch_line(now.epoch, now.primal, now.dual, now.gap, now.seconds);
+    if (bar_->due()) {
+      const double part =
+          std::log(std::clamp(relative(now.gap, now.primal), wanted_gap_, 1.0)) / std::log(wanted_gap_);
+      furthest_ = std::max(furthest_, part);
+      bar_->update(static_cast<std::uint64_t>(furthest_ * kTotal),
+                   fmt::format("epoch {}  primal {:.5f}  dual {:.5f}  gap {:.3g}%", now.epoch + 1, now.primal,
+                               now.dual, 100 * relative(now.gap, now.primal)));
+    }
+    return !interrupted();
+  }
+
+  void finish(const Summary& summary) {
+    bar_.reset();
+    if (summary.reason != StopReason::interrupted)
+      epoch_line(summary.epochs, summary.primal, summary.dual, summary.gap, summary.seconds);
+  }
+
+ private:
+  static constexpr std::uint64_t kTotal = 1000;
+
+  void epoch_line(int epoch, double primal, double dual, double gap, double seconds) {
+    if (terminal_.live()) return;
+    terminal_.line("epoch {:>4}  primal {:.6f}  dual {:.6f}  gap {:.3g}%  {}", epoch, primal, dual,
+                   100 * relative(gap, primal), format_duration(seconds));
+  }
+
+  Terminal& terminal_;
+  double wanted_gap_;
+  double furthest_ = 0;
+  std::optional<Progress> bar_;
+};
+
+void announce(Terminal& terminal, const SvmCommand& command, const SvmData& data, const Threads& threads) {
+  terminal.line("{}: {} training, {} validation, {} test samples of {} features, {} classes", data.data.name,
+                format_count(data.train.size()), format_count(data.validation.size()),
+                format_count(data.test.size()), format_count(data.data.shape.size()), data.data.classes);
+  terminal.line("lambda {}, which is C = {:.6g} for LIBLINEAR; to a gap of {}% of the primal; {} threads",
+                command.solver.lambda, 1 / (command.solver.lambda * static_cast<double>(data.train.size())),
+                100 * command.solver.relative_gap, threads.count());
+}
+
+// Why it stopped, where that is not "the gap is closed".
+void explain_stop(Terminal& terminal, const SvmCommand& command, const Summary& summary, double gap) {
+  const std::string saved =
+      command.output.empty() ? "" : fmt::format("; what there is is in {}", command.output);
+  if (summary.reason == StopReason::interrupted)
+    terminal.line("stopped{}", saved);
+  else if (summary.reason != StopReason::gap_closed)
+    terminal.line(
+        "--max-epochs {} used up with a gap of {:.3g}% left; more epochs, a larger --gap or a larger "
+        "--lambda "
+        "would close it",
+        command.solver.max_epochs, 100 * gap);
+}
+
+void report(const Common& common, const SvmCommand& command, const SvmData& data, const Loss& loss,
+            const Model& model, const MulticlassSvmResult& result, Terminal& terminal,
+            const Threads& threads) {
+  const Summary& summary = result.summary;
+  Evaluator evaluator(model.graph, threads);
+  const LossSums train = evaluator.evaluate(data.train, loss);
+  const double objective = evaluator.objective(train, command.solver.lambda);
+  const double gap = objective - summary.dual, relative_gap = relative(gap, objective);
+  explain_stop(terminal, command, summary, relative_gap);
+  nlohmann::ordered_json record{
+      {"objective", objective},       {"dual", summary.dual},         {"gap", gap},
+      {"relative_gap", relative_gap}, {"accuracy", train.accuracy()}, {"train_accuracy", train.accuracy()}};
+  std::string line = fmt::format("objective {:.6f}  dual {:.6f}  gap {:.3g}%  train {:.2f}%", objective,
+                                 summary.dual, 100 * relative_gap, 100 * train.accuracy());
+  for (const auto& [name, part] : {std::pair("val", &data.validation), {"test", &data.test}}) {
+    if (part->size() == 0) continue;
+    const double accuracy = evaluator.evaluate(*part, loss).accuracy();
+    record[fmt::format("{}_accuracy", name)] = accuracy;
+    line += fmt::format("  {} {:.2f}%", name, 100 * accuracy);
+  }
+  const std::int64_t samples = data.train.size();
+  record.update({{"lambda", command.solver.lambda},
+                 {"c", 1 / (command.solver.lambda * static_cast<double>(samples))},
+                 {"samples", samples},
+                 {"features", data.data.shape.size()},
+                 {"classes", data.data.classes},
+                 {"epochs", summary.epochs},
+                 {"visits", summary.visits},
+                 {"dual_bytes", result.dual_bytes},
+                 {"seconds", summary.seconds},
+                 {"reason", to_string(summary.reason)},
+                 {"finished", summary.reason != StopReason::interrupted}});
+  if (!command.output.empty()) record["model"] = command.output;
+  if (common.json)
+    fmt::print("{}\n", record.dump());
+  else
+    fmt::print("{}  {}{}\n", line, format_duration(summary.seconds),
+               command.output.empty() ? "" : "  -> " + command.output);
+}
+
+int svm(const Common& common, SvmCommand command) {
+  Terminal terminal(stderr, common.quiet);
+  command.solver.validate();
+  check_output(command);
+  command.source.data_dir = common.data_dir;
+  const SvmData data(command.source);
+  const Normalization normalization = svm_normalization(data, command.normalize.parse());
+  const MarginMatrix margin =
+      command.delta.empty()
+          ? MarginMatrix(data.data.classes)
+          : MarginMatrix(data.data.classes, read_margin_matrix(command.delta, data.data.classes));
+  Model model = make_model(command, data, normalization);
+  const Threads threads(common.threads);
+  announce(terminal, command, data, threads);
+
+  InterruptGuard guard;
+  const std::vector<float> features = feature_matrix(data.train, data.data.shape, normalization);
+  SvmReporter reporter(terminal, command.solver.relative_gap);
+  const MulticlassSvmResult result =
+      train_multiclass_svm(features, data.data.shape.size(), labels_of(data.train), margin, command.solver,
+                           threads, std::ref(reporter));
+  reporter.finish(result.summary);
+  set_weights(model.graph, result.model);
+  if (!command.output.empty()) write_onnx(model, command.output);
+  report(common, command, data, Loss(LossKind::hinge, margin), model, result, terminal, threads);
+  return result.summary.reason == StopReason::interrupted ? interrupt_exit_code() : done;
+}
+
+constexpr const char* footer = R"(Minimises, over W and b,
+
+  P = lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ],   s(x) = W x + b
+
+by exact steps on blocks of its dual D <= min P. Stops as soon as
+
+  P - D <= gap * P      (checked after an epoch, P over all N training samples: then P is within gap * P of the best)
+
+or after --max-epochs, or at Ctrl-C with what it has (exit code 130).
+
+The same problem for LIBLINEAR, whose objective is P / lambda:
+
+  liblinear-train -s 4 -B 1 -c C -e 0.01 FILE MODEL      with C = 1 / (lambda N); N without the validation part
+
+A LIBSVM file has a sample a line: label index:value index:value ...; labels are any integers, indices rise from 1.
+The model written takes its features as N x F x 1 x 1 and numbers the classes in the order of their labels, which are
+its class names; eval and refine take such data as an .npz with x_train of N x F.)";
+
+}  // namespace
+
+void add_svm(CLI::App& app, Common& common) {
+  auto command = std::make_shared<SvmCommand>();
+  CLI::App* sub =
+      app.add_subcommand("svm", "train and test a linear multi-class SVM, for comparison with LIBLINEAR");
+  sub->footer(footer);
+  CLI::Option* data =
+      sub->add_option("--data", command->source.data,
+                      "data set whose raw pixels are the features: fashion-mnist, mnist, cifar10, "
+                      "cifar100, synthetic, or a path")
+          ->capture_default_str();
+  CLI::Option* train =
+      sub->add_option("--train", command->source.train_file, "LIBSVM file to learn from instead")
+          ->excludes(data);
+  sub->add_option("--test", command->source.test_file, "LIBSVM file to test on")->needs(train);
+  sub->add_option(
+      "--val", command->source.validation,
+      "validation samples taken from the training set: a count or a fraction (default: as for train; "
+      "none of a LIBSVM file)");
+  sub->add_option("--split-seed", command->source.split_seed, "seed of that split")->capture_default_str();
+  command->normalize.add_to(*sub);
+  sub->add_option("--delta", command->delta,
+                  "CSV file with the margin matrix, C x C, row = predicted, column = true (default: 0-1)");
+  sub->add_option("--lambda", command->solver.lambda, "weight of the regulariser, > 0")
+      ->capture_default_str();
+  sub->add_option("--gap", command->solver.relative_gap, "relative gap at which it stops, see below")
+      ->capture_default_str();
+  sub->add_option("--max-epochs", command->solver.max_epochs, "most epochs")->capture_default_str();
+  sub->add_option("--batch", command->solver.batch_size, "samples improved together")->capture_default_str();
+  sub->add_option("--seed", command->solver.seed, "seed of the order of samples")->capture_default_str();
+  sub->add_option("-o,--output", command->output, "ONNX file to write (default: none)");
+  add_common_options(*sub, common);
+  sub->callback([command, &common] { common.exit_code = svm(common, *command); });
+}
+
+}  // namespace lwsvm::cli
