@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/margin_matrix.h"
+#include "base/random.h"
 #include "dc/decompose.h"
 #include "naive.h"
 #include "net/graph.h"
