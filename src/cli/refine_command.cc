@@ -202,7 +202,6 @@ class RefineReporter final : public RefineObserver {
     record["reason"] = u.reason;
     record["dual_bytes"] = u.dual_bytes;
     log_->write(record);
-    dual_bytes_ = std::max(dual_bytes_, u.dual_bytes);
   }
 
   void on_pass(int pass, const NetworkQuality& q) override {
@@ -237,7 +236,6 @@ class RefineReporter final : public RefineObserver {
   }
 
   bool timed_out() const { return timed_out_; }
-  std::uint64_t dual_bytes() const { return dual_bytes_; }
 
  private:
   Terminal& terminal_;
@@ -249,7 +247,6 @@ class RefineReporter final : public RefineObserver {
   std::optional<Progress> bar_;
   int pass_ = 0;
   std::string layer_;
-  std::uint64_t dual_bytes_ = 0;
   bool timed_out_ = false;
   CheckpointTimer timer_;
   Clock::time_point began_ = Clock::now();
@@ -360,14 +357,14 @@ int refine(const Common& common, RefineCommand command) {
     result["rises"] = refiner.rises();
     result["passes"] = refiner.pass();
     result["seconds"] = refiner.seconds();
-    result["dual_bytes"] = reporter.dual_bytes();
+    result["dual_bytes"] = refiner.dual_bytes();
     result["end"] = to_string(end);
     result["model"] = command.output;
     fmt::print("{}\n", result.dump());
   } else {
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
                quality_line(command.start), quality_line(result), command.output, refiner.updates(), refiner.rejected(),
-               refiner.rises(), format_duration(refiner.seconds()), format_bytes(static_cast<double>(reporter.dual_bytes())));
+               refiner.rises(), format_duration(refiner.seconds()), format_bytes(static_cast<double>(refiner.dual_bytes())));
   }
   return end == RefineEnd::stopped && !reporter.timed_out() ? interrupt_exit_code() : done;
 }

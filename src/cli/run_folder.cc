@@ -29,8 +29,11 @@ void check_output(const char* command, const std::string& output, const std::str
                   const std::string& run_folder) {
   const fs::path path = output;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (fs::is_directory(path) || !path.has_filename()) fail(command, "{} is a folder; -o takes the name of a file", output);
-  const bool made_by_run = !run_folder.empty() && folder.lexically_normal() == (fs::path(run_folder) / "").lexically_normal().parent_path();
+  if (fs::is_directory(path) || !path.has_filename())
+    fail(command, "{} is a folder; -o takes the name of a file", output);
+  const bool made_by_run =
+      !run_folder.empty() &&
+      folder.lexically_normal() == (fs::path(run_folder) / "").lexically_normal().parent_path();
   if (!made_by_run && !fs::is_directory(folder))
     fail(command, "{}: there is no folder {}; make it first, or give another -o", output, folder.string());
   if (!input.empty() && fs::exists(path) && fs::exists(input) && fs::equivalent(input, path))
@@ -52,7 +55,8 @@ void save_run(Checkpoint& checkpoint, const std::string& folder, const std::stri
 SavedRun load_run(const std::string& folder, const std::string& command) {
   const auto path = checkpoint_path(folder);
   if (!std::filesystem::exists(path))
-    fail("resume", "{}: there is no checkpoint here; start with `lwsvm {} --run {}`", path.string(), command, folder);
+    fail("resume", "{}: there is no checkpoint here; start with `lwsvm {} --run {}`", path.string(), command,
+         folder);
   SavedRun run;
   run.checkpoint = Checkpoint::load(path);
   const nlohmann::json& meta = run.checkpoint.meta();
@@ -64,7 +68,8 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
   return run;
 }
 
-nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings, const Task& task) {
+nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,
+                                  const Task& task) {
   const Machine machine = describe_machine();
   return {{"type", "run"},
           {"command", command},

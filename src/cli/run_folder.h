@@ -14,8 +14,8 @@
 namespace lwsvm::cli {
 
 // When the next checkpoint is due: 45 seconds after the last, so that kill -9 loses less than a minute.
-// LWSVM_CHECKPOINT_SECONDS changes that; 0 saves whenever the state may be saved. It is there for the tests, which
-// kill runs of a second.
+// LWSVM_CHECKPOINT_SECONDS changes that; 0 saves whenever the state may be saved. It is there for the tests,
+// which kill runs of a second.
 class CheckpointTimer {
  public:
   CheckpointTimer();  // reads the environment; throws Error if it is not a number
@@ -30,8 +30,8 @@ class CheckpointTimer {
   Clock::time_point saved_ = Clock::now();
 };
 
-// Before any work is done: throws Error if `output` cannot be a new file (its folder is missing, it is a folder), or
-// is the file `input` that the run starts from. The run folder need not exist yet.
+// Before any work is done: throws Error if `output` cannot be a new file (its folder is missing, it is a
+// folder), or is the file `input` that the run starts from. The run folder need not exist yet.
 void check_output(const char* command, const std::string& output, const std::string& input,
                   const std::string& run_folder);
 
@@ -51,6 +51,7 @@ struct SavedRun {
 SavedRun load_run(const std::string& folder, const std::string& command);
 
 // The first record of a log: what was asked, on what, by what.
-nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings, const Task& task);
+nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,
+                                  const Task& task);
 
 }  // namespace lwsvm::cli

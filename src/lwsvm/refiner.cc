@@ -157,6 +157,7 @@ RefineEnd Refiner::run(RefineObserver& observer) {
       ++updates_;
       rejected_ += !update->accepted;
       rises_ += update->after > update->before;
+      dual_bytes_ = std::max(dual_bytes_, update->dual_bytes);
       observer.on_update(*update);
     }
     end_ = finish_pass();
@@ -351,6 +352,7 @@ void Refiner::save(Checkpoint& checkpoint) {
   checkpoint.put("refine.best", flat(best_));
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
+  checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
   checkpoint.put("refine.counts", std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
                                                             best_pass_, updates_, rejected_, rises_, active_ != nullptr,
                                                             end_ ? 1 + static_cast<std::int32_t>(*end_) : 0});
@@ -369,6 +371,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   const auto reals = checkpoint.get<double>("refine.reals", 2);
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
+  dual_bytes_ = checkpoint.get<std::uint64_t>("refine.dual_bytes", 1)[0];
   const auto counts = checkpoint.get<std::int32_t>("refine.counts", 9);
   started_ = counts[0] != 0;
   pass_ = counts[1];

@@ -102,6 +102,7 @@ class Refiner {
   int rejected() const { return rejected_; }
   int rises() const { return rises_; }  // always 0, but counted
   double seconds() const { return seconds_; }
+  std::uint64_t dual_bytes() const { return dual_bytes_; }  // the most that an update's dual state took
 
   void save(Checkpoint& checkpoint);           // without the graph's structure
   void restore(Checkpoint checkpoint);
@@ -141,6 +142,7 @@ class Refiner {
   int best_pass_ = 0;
   int updates_ = 0, rejected_ = 0, rises_ = 0;
   double seconds_ = 0;
+  std::uint64_t dual_bytes_ = 0;
 
   std::unique_ptr<ActiveSolve> active_;          // while a layer is open
   std::unique_ptr<Checkpoint> pending_solve_;  // restored, until its layer is open again

@@ -25,7 +25,8 @@ class BadInput : public testing::Test {
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.err.substr(0, 7), "lwsvm: ") << result.err;
-    for (std::size_t at = 0; (at = result.err.find('\n', at)) != std::string::npos && ++at < result.err.size();)
+    for (std::size_t at = 0;
+         (at = result.err.find('\n', at)) != std::string::npos && ++at < result.err.size();)
       EXPECT_EQ(result.err.substr(at, 7), "       ") << "more than one message: " << result.err;
     EXPECT_EQ(folder_.entries(), before) << "something was written";
     return result;
@@ -39,20 +40,28 @@ class BadInput : public testing::Test {
   Arguments train(const Arguments& more) {
     return Arguments{"train", "--arch", small_net, "--epochs", "1", "--run", "run"} + more;
   }
-  void write(const std::string& name, const std::string& content) { write_file_atomically(folder_ / name, content); }
+  void write(const std::string& name, const std::string& content) {
+    write_file_atomically(folder_ / name, content);
+  }
 
   TemporaryFolder folder_;
 };
 
-TEST_F(BadInput, UnknownDataSet) { expect_refused(train({"--data", "fasion-mnist"}), "did you mean fashion-mnist?"); }
+TEST_F(BadInput, UnknownDataSet) {
+  expect_refused(train({"--data", "fasion-mnist"}), "did you mean fashion-mnist?");
+}
 
-TEST_F(BadInput, UnknownSolver) { expect_refused(train({"--data", small_data, "--solver", "adma"}), "adam"); }
+TEST_F(BadInput, UnknownSolver) {
+  expect_refused(train({"--data", small_data, "--solver", "adma"}), "adam");
+}
 
-TEST_F(BadInput, UnknownLoss) { expect_refused(train({"--data", small_data, "--loss", "hinges"}), "hinge"); }
+TEST_F(BadInput, UnknownLoss) {
+  expect_refused(train({"--data", small_data, "--loss", "hinges"}), "hinge");
+}
 
 TEST_F(BadInput, ArchTokenIsPointedAt) {
-  const Result result =
-      expect_refused({"train", "--data", small_data, "--arch", "conv4x3-reul-pool2", "--run", "run", "-o", "net.onnx"});
+  const Result result = expect_refused(
+      {"train", "--data", small_data, "--arch", "conv4x3-reul-pool2", "--run", "run", "-o", "net.onnx"});
   const std::size_t line_end = result.err.find('\n');
   const std::size_t token = result.err.find("reul");
   const std::size_t caret = result.err.find('^');
@@ -63,7 +72,8 @@ TEST_F(BadInput, ArchTokenIsPointedAt) {
 
 TEST_F(BadInput, TruncatedIdxFolder) {
   fs::create_directory(folder_ / "idx");
-  const std::string images{'\0', '\0', '\x08', '\x03', '\0', '\0', '\0', '\x0a', '\0', '\0', '\0', '\x08', '\0', '\0', '\0', '\x08'};
+  const std::string images{'\0', '\0', '\x08', '\x03', '\0', '\0', '\0', '\x0a',
+                           '\0', '\0', '\0',   '\x08', '\0', '\0', '\0', '\x08'};
   const std::string labels{'\0', '\0', '\x08', '\x01', '\0', '\0', '\0', '\x0a'};
   write("idx/train-images-idx3-ubyte", images + std::string(100, 'x'));
   write("idx/train-labels-idx1-ubyte", labels + std::string("\0\1\2\0\1\2\0\1\2\0", 10));
@@ -77,7 +87,8 @@ TEST_F(BadInput, EmptyDataFolder) {
 
 TEST_F(BadInput, NetworkOfAnotherShapeNamesBothShapes) {
   for (const char* command : {"eval", "refine"}) {
-    const Result result = expect_refused({command, "base.onnx", "--data", "synthetic:n=300,classes=3,size=12x10"});
+    const Result result =
+        expect_refused({command, "base.onnx", "--data", "synthetic:n=300,classes=3,size=12x10"});
     EXPECT_THAT(result.err, HasSubstr("8x8"));
     EXPECT_THAT(result.err, HasSubstr("12x10"));
   }
@@ -85,14 +96,16 @@ TEST_F(BadInput, NetworkOfAnotherShapeNamesBothShapes) {
 
 TEST_F(BadInput, NetworkOfOtherClassesNamesBothCounts) {
   for (const char* command : {"eval", "refine"}) {
-    const Result result = expect_refused({command, "base.onnx", "--data", "synthetic:n=300,classes=5,size=8x8"});
+    const Result result =
+        expect_refused({command, "base.onnx", "--data", "synthetic:n=300,classes=5,size=8x8"});
     EXPECT_THAT(result.err, HasSubstr("3 classes"));
     EXPECT_THAT(result.err, HasSubstr("has 5"));
   }
 }
 
 TEST_F(BadInput, LambdaThatIsNotPositive) {
-  for (const char* lambda : {"0", "-1", "nan", "inf", "x"}) expect_refused(refine({std::string("--lambda=") + lambda}), "lambda");
+  for (const char* lambda : {"0", "-1", "nan", "inf", "x"})
+    expect_refused(refine({std::string("--lambda=") + lambda}), "lambda");
 }
 
 TEST_F(BadInput, OptionsOutOfRange) {
@@ -165,7 +178,8 @@ TEST_F(BadInput, UnknownLayerListsTheKnown) {
 
 TEST_F(BadInput, ResumeOfAnEmptyFolder) {
   fs::create_directory(folder_ / "empty");
-  for (const char* command : {"train", "refine"}) expect_refused({command, "--resume", "empty"}, "no checkpoint");
+  for (const char* command : {"train", "refine"})
+    expect_refused({command, "--resume", "empty"}, "no checkpoint");
   EXPECT_TRUE(fs::is_empty(folder_ / "empty"));
 }
 
@@ -193,10 +207,13 @@ TEST_F(BadInput, OutputThatIsAFolder) {
   expect_refused(refine({"-o", "folder"}), "folder is a folder");
 }
 
-TEST_F(BadInput, UnknownSplit) { expect_refused({"eval", "base.onnx", "--data", small_data, "--split", "vla"}, "val"); }
+TEST_F(BadInput, UnknownSplit) {
+  expect_refused({"eval", "base.onnx", "--data", small_data, "--split", "vla"}, "val");
+}
 
 TEST_F(BadInput, UnknownCommandOrOption) {
-  for (const Arguments& arguments : {Arguments{"trian"}, Arguments{"eval", "base.onnx", "--sliptseed", "3"}, Arguments{}}) {
+  for (const Arguments& arguments :
+       {Arguments{"trian"}, Arguments{"eval", "base.onnx", "--sliptseed", "3"}, Arguments{}}) {
     const Result result = run(folder_.path(), arguments);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.out, "");

@@ -10,7 +10,8 @@ class SameBits : public testing::TestWithParam<const char*> {
  protected:
   // The file that the program writes with so many threads.
   std::string written(Arguments arguments, const char* threads) {
-    const Result result = run(folder_.path(), arguments + Arguments{"--threads", threads, "-q", "-o", "written.onnx"});
+    const Result result =
+        run(folder_.path(), arguments + Arguments{"--threads", threads, "-q", "-o", "written.onnx"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return read_file(folder_ / "written.onnx");
   }
@@ -24,7 +25,8 @@ class SameBits : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(SameBits, FromTrain) {
-  expect_same({"train", "--data", small_data, "--arch", GetParam(), "--epochs", "2", "--batch", "64", "--seed", "3"});
+  expect_same(
+      {"train", "--data", small_data, "--arch", GetParam(), "--epochs", "2", "--batch", "64", "--seed", "3"});
 }
 
 TEST_P(SameBits, FromRefine) {
@@ -33,7 +35,8 @@ TEST_P(SameBits, FromRefine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nets, SameBits,
-                         testing::Values("conv4x3-relu-pool2-dense8-relu", "conv4x3-bn-relu-pool2-dense8-bn-relu"));
+                         testing::Values("conv4x3-relu-pool2-dense8-relu",
+                                         "conv4x3-bn-relu-pool2-dense8-bn-relu"));
 
 TEST(Seed, ChangesTheNetwork) {
   TemporaryFolder folder;

@@ -21,12 +21,14 @@ TEST(Data, ListAsJsonSaysWhatIsThere) {
   EXPECT_EQ(result.exit_code, 0);
   const json sets = result.value();
   ASSERT_TRUE(sets.is_array());
-  for (const json& set : sets) EXPECT_TRUE(set["present"].get<bool>() || !set["how"].get<std::string>().empty());
+  for (const json& set : sets)
+    EXPECT_TRUE(set["present"].get<bool>() || !set["how"].get<std::string>().empty());
 }
 
 TEST(Data, GetOfAnUnknownNameOffersTheNearest) {
   TemporaryFolder folder;
-  const Result result = run(folder.path(), {"data", "get", "fasion-mnist", "--data-dir", folder.path().string()});
+  const Result result =
+      run(folder.path(), {"data", "get", "fasion-mnist", "--data-dir", folder.path().string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("did you mean fashion-mnist?"));
   EXPECT_EQ(folder.entries(), 0u);

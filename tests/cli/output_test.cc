@@ -16,7 +16,8 @@ void small_files_only() {
 }
 
 // Some 100 KB.
-const Arguments train_large{"train", "--data", small_data, "--arch", "dense400-relu", "--epochs", "1", "-q", "-o", "net.onnx"};
+const Arguments train_large{"train",    "--data", small_data, "--arch", "dense400-relu",
+                            "--epochs", "1",      "-q",       "-o",     "net.onnx"};
 
 TEST(FullDisk, LeavesNoHalfFile) {
   TemporaryFolder folder;

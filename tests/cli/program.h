@@ -29,15 +29,18 @@ struct Result {
   int exit_code = -1;  // -1: ended by a signal
   std::string out, err;
 
-  json value() const { return json::parse(out); }  // of --json; throws unless it is one value and nothing else
+  json value() const {
+    return json::parse(out);
+  }  // of --json; throws unless it is one value and nothing else
 };
 
 // A running lwsvm, in `folder`. What it prints goes to files, so that it never waits for a reader.
 class Process {
  public:
   // `prepare` is called in the child before the program begins.
-  Process(const std::filesystem::path& folder, const Arguments& arguments,
-          const std::function<void()>& prepare = [] {}) {
+  Process(
+      const std::filesystem::path& folder, const Arguments& arguments,
+      const std::function<void()>& prepare = [] {}) {
     std::vector<char*> argv{const_cast<char*>("lwsvm")};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -47,7 +50,8 @@ class Process {
     const int in = ::open("/dev/null", O_RDONLY);
     const int out = ::open((streams_ / "out").c_str(), O_WRONLY | O_CREAT, 0644);
     const int err = ::open((streams_ / "err").c_str(), O_WRONLY | O_CREAT, 0644);
-    if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0 || ::chdir(folder.c_str()) != 0) ::_exit(99);
+    if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0 || ::chdir(folder.c_str()) != 0)
+      ::_exit(99);
     for (int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);  // a background shell ignores SIGINT
     prepare();
     ::execv(LWSVM_BINARY, argv.data());
@@ -67,7 +71,8 @@ class Process {
     int status = 0;
     ::waitpid(child_, &status, 0);
     child_ = 0;
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_ / "out"), read_file(streams_ / "err")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_ / "out"),
+            read_file(streams_ / "err")};
   }
 
  private:
@@ -75,12 +80,17 @@ class Process {
   pid_t child_ = 0;
 };
 
-inline Result run(const std::filesystem::path& folder, const Arguments& arguments,
-                  const std::function<void()>& prepare = [] {}) {
+inline Result run(
+    const std::filesystem::path& folder, const Arguments& arguments,
+    const std::function<void()>& prepare = [] {}) {
   return Process(folder, arguments, prepare).wait();
 }
 
-inline void checkpoint_always() { ::setenv("LWSVM_CHECKPOINT_SECONDS", "0", 1); }
+// Always: at every batch, which makes a run slow enough to be stopped in its midst.
+inline void checkpoint_often() { ::setenv("LWSVM_CHECKPOINT_SECONDS", "0.02", 1); }
+inline void checkpoint_always() {
+  ::setenv("LWSVM_CHECKPOINT_SECONDS", "0", 1);
+}
 
 // {"a", "b"} + {"c"}
 inline Arguments operator+(Arguments left, const Arguments& right) {
@@ -95,8 +105,8 @@ inline const std::string small_net = "conv4x3-relu-pool2-dense8-relu";
 inline void make_network(const std::filesystem::path& folder, const std::string& name = "base.onnx",
                          const std::string& arch = small_net, const std::string& data = small_data,
                          const std::string& seed = "0") {
-  const Result result = run(folder, {"train", "--data", data, "--arch", arch, "--epochs", "2", "--batch", "50", "--seed",
-                                     seed, "-q", "-o", name});
+  const Result result = run(folder, {"train", "--data", data, "--arch", arch, "--epochs", "2", "--batch",
+                                     "50", "--seed", seed, "-q", "-o", name});
   if (result.exit_code != 0) throw std::runtime_error("train failed: " + result.err);
 }
 

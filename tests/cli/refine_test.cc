@@ -35,7 +35,9 @@ struct Net {
   const char* name;
   const char* arch;
 };
-void PrintTo(const Net& net, std::ostream* out) { *out << net.name; }
+void PrintTo(const Net& net, std::ostream* out) {
+  *out << net.name;
+}
 
 class NeverRises : public testing::TestWithParam<std::tuple<Net, const char*>> {};
 
@@ -44,9 +46,9 @@ TEST_P(NeverRises, OnAcceptedUpdates) {
   const std::string seed = std::to_string(std::string(net.name).size() + std::string(search).size());
   TemporaryFolder folder;
   make_network(folder.path(), "base.onnx", net.arch, small_data, seed);
-  const Result result =
-      run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--search", search, "--passes", "2", "--max-epochs",
-                          "10", "--seed", seed, "--run", "run", "--json", "-o", "better.onnx"});
+  const Result result = run(
+      folder.path(), {"refine", "base.onnx", "--data", small_data, "--search", search, "--passes", "2",
+                      "--max-epochs", "10", "--seed", seed, "--run", "run", "--json", "-o", "better.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json value = result.value();
   EXPECT_EQ(value["rises"], 0);
@@ -59,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
     Nets, NeverRises,
     testing::Combine(testing::Values(Net{"chain", "conv4x3-relu-pool2-dense8-relu"},
                                      Net{"residual", "conv4x3-relu-res(conv4x3-relu-conv4x3)-relu-pool2"},
-                                     Net{"inception", "inception(conv3x3-relu|conv2x1-relu)-pool2-dense8-relu"},
+                                     Net{"inception",
+                                         "inception(conv3x3-relu|conv2x1-relu)-pool2-dense8-relu"},
                                      Net{"maxout", "conv4x3-maxout2-pool2-dense6-maxout2"},
                                      Net{"leaky", "conv4x3-leaky0.1-pool2-dense8-leaky0.1"},
                                      Net{"batchnorm", "conv4x3-bn-relu-avgpool2-dense8-bn-relu"}),
@@ -72,7 +75,8 @@ class Refine : public testing::Test {
  protected:
   Refine() { make_network(folder_.path()); }
   Result refine(const Arguments& more) {
-    return run(folder_.path(), Arguments{"refine", "base.onnx", "--data", small_data, "--passes", "1"} + more);
+    return run(folder_.path(),
+               Arguments{"refine", "base.onnx", "--data", small_data, "--passes", "1"} + more);
   }
 
   TemporaryFolder folder_;
@@ -80,12 +84,13 @@ class Refine : public testing::Test {
 
 TEST_F(Refine, NeverRaisesTheObjectiveOfANonTrivialDelta) {
   write_file_atomically(folder_ / "delta.csv", "0,1,3\n2,0,0.5\n1,4,0\n");
-  const Result result = refine({"--delta", "delta.csv", "--json", "--run", "run", "-o", "better.onnx", "--keep", "last"});
+  const Result result =
+      refine({"--delta", "delta.csv", "--json", "--run", "run", "-o", "better.onnx", "--keep", "last"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.value()["rises"], 0);
   expect_never_rises(folder_ / "run/log.jsonl", result.value()["start"]["objective"], 3);
-  const Result again =
-      run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--delta", "delta.csv", "--json"});
+  const Result again = run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train",
+                                            "--delta", "delta.csv", "--json"});
   EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
 }
 
@@ -98,6 +103,12 @@ TEST_F(Refine, PrintsOneJsonObjectWithTheAgreedKeys) {
     EXPECT_TRUE(value.contains(key)) << key;
     EXPECT_TRUE(value["start"].contains(key)) << key;
   }
+}
+
+TEST_F(Refine, SaysHowMuchDualStateItHadWithoutARunFolderToo) {
+  const json alone = refine({"--json"}).value();
+  EXPECT_GT(alone["dual_bytes"], 0);
+  EXPECT_EQ(refine({"--json", "--run", "run"}).value()["dual_bytes"], alone["dual_bytes"]);
 }
 
 TEST_F(Refine, IsSilentOnStandardErrorWhenQuiet) {
@@ -128,20 +139,22 @@ TEST_F(Refine, NeverOverwritesItsInput) {
 TEST_F(Refine, EvalGivesTheSameObjectiveToTheBit) {
   const Result result = refine({"--json", "-o", "better.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const Result again = run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--json"});
+  const Result again =
+      run(folder_.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--json"});
   EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
 }
 
 TEST_F(Refine, ValidatesOnWhatTheNetworkHasNotSeen) {
-  ASSERT_EQ(run(folder_.path(), {"train", "--init", "base.onnx", "--data", small_data, "--val", "70", "--split-seed", "5",
-                                 "--epochs", "1", "-o", "split.onnx"})
+  ASSERT_EQ(run(folder_.path(), {"train", "--init", "base.onnx", "--data", small_data, "--val", "70",
+                                 "--split-seed", "5", "--epochs", "1", "-o", "split.onnx"})
                 .exit_code,
             0);
-  const Result result =
-      run(folder_.path(), {"refine", "split.onnx", "--data", small_data, "--passes", "0", "--json", "-o", "same.onnx"});
+  const Result result = run(folder_.path(), {"refine", "split.onnx", "--data", small_data, "--passes", "0",
+                                             "--json", "-o", "same.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* file : {"split.onnx", "same.onnx"}) {
-    const json again = run(folder_.path(), {"eval", file, "--data", small_data, "--split", "val", "--json"}).value();
+    const json again =
+        run(folder_.path(), {"eval", file, "--data", small_data, "--split", "val", "--json"}).value();
     EXPECT_EQ(again["samples"], 70);
     EXPECT_EQ(again["accuracy"], result.value()["val_accuracy"]);
   }
@@ -160,12 +173,13 @@ TEST(RefineTimeLimit, EndsInGoodOrder) {
   TemporaryFolder folder;
   const std::string data = "synthetic:n=3000,test=60,classes=6,size=16x16";
   make_network(folder.path(), "base.onnx", "conv12x5-relu-pool2-dense64-relu", data);
-  const Result result = run(folder.path(), {"refine", "base.onnx", "--data", data, "--passes", "500", "--gap", "0.001",
-                                            "--max-epochs", "100000", "--search", "full", "--time-limit", "2s", "--json", "-o",
-                                            "better.onnx"});
+  const Result result = run(folder.path(), {"refine", "base.onnx", "--data", data, "--passes", "500", "--gap",
+                                            "0.001", "--max-epochs", "100000", "--search", "full",
+                                            "--time-limit", "2s", "--json", "-o", "better.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.value()["end"], "stopped");
-  const Result again = run(folder.path(), {"eval", "better.onnx", "--data", data, "--split", "train", "--json"});
+  const Result again =
+      run(folder.path(), {"eval", "better.onnx", "--data", data, "--split", "train", "--json"});
   EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
 }
 

@@ -31,15 +31,15 @@ class Resume : public testing::TestWithParam<const char*> {
     const std::string data = "synthetic:n=600,test=60,classes=4,size=8x8";
     command_ = GetParam();
     if (command_ == "train") {
-      arguments_ = {"train", "--data", data, "--arch", "conv4x3-bn-relu-pool2-dense8-relu-dropout0.2", "--epochs", "4",
-                    "--batch", "20"};
+      arguments_ = {"train",    "--data", data,      "--arch", "conv4x3-bn-relu-pool2-dense8-relu-dropout0.2",
+                    "--epochs", "4",      "--batch", "20"};
     } else {
       make_network(folder_.path(), "base.onnx", small_net, data);
-      arguments_ = {"refine", "base.onnx", "--data", data, "--passes", "2", "--batch", "50", "--max-epochs", "8", "--keep",
-                    "last"};
+      arguments_ = {"refine",  "base.onnx", "--data",       data, "--passes", "2",
+                    "--batch", "50",        "--max-epochs", "8",  "--keep",   "last"};
     }
     const auto begin = Clock::now();
-    const Result result = run(folder_.path(), start("whole"), checkpoint_always);
+    const Result result = run(folder_.path(), start("whole"), checkpoint_often);
     length_ = std::chrono::duration<double>(Clock::now() - begin).count();
     ASSERT_EQ(result.exit_code, 0) << result.err;
   }
@@ -56,7 +56,8 @@ class Resume : public testing::TestWithParam<const char*> {
   }
 
   void expect_like_whole(const std::string& name) {
-    EXPECT_TRUE(read_file(folder_ / (name + ".onnx")) == read_file(folder_ / "whole.onnx")) << "the networks differ";
+    EXPECT_TRUE(read_file(folder_ / (name + ".onnx")) == read_file(folder_ / "whole.onnx"))
+        << "the networks differ";
     EXPECT_EQ(story(folder_ / name), story(folder_ / "whole"));
   }
 
@@ -86,7 +87,7 @@ TEST_P(Resume, AfterKillsAtRandomMomentsGivesTheSameBits) {
     for (int kill = 0; kill < 3; ++kill) {
       const double delay = length_ * std::uniform_real_distribution(0.05, 0.5)(random);
       const bool begun = fs::exists(folder_ / (name + "/checkpoint.bin"));
-      Process process(folder_.path(), begun ? resume(name) : start(name), checkpoint_always);
+      Process process(folder_.path(), begun ? resume(name) : start(name), checkpoint_often);
       std::this_thread::sleep_for(std::chrono::duration<double>(delay));
       process.send(SIGKILL);
       process.wait();
@@ -101,9 +102,13 @@ TEST_P(Resume, AfterKillsAtRandomMomentsGivesTheSameBits) {
   }
 }
 
-TEST_P(Resume, AfterSigtermGivesTheSameBits) { stop_and_resume(SIGTERM, 143); }
+TEST_P(Resume, AfterSigtermGivesTheSameBits) {
+  stop_and_resume(SIGTERM, 143);
+}
 
-TEST_P(Resume, AfterCtrlCGivesTheSameBits) { stop_and_resume(SIGINT, 130); }
+TEST_P(Resume, AfterCtrlCGivesTheSameBits) {
+  stop_and_resume(SIGINT, 130);
+}
 
 TEST_P(Resume, OfAFinishedRunChangesNothing) {
   const std::string before = read_file(folder_ / "whole.onnx");
@@ -129,10 +134,49 @@ TEST_P(Resume, ReportsWhatTheUninterruptedRunDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, Resume, testing::Values("train", "refine"));
 
+TEST(ResumedRefine, StaysWhereItEndedByItself) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const Result whole =
+      run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "60", "--max-epochs", "10",
+                          "--run", "run", "-o", "better.onnx", "--json"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  ASSERT_LT(whole.value()["passes"], 60);
+  const std::string before = read_file(folder / "better.onnx");
+  const Result again = run(folder.path(), {"refine", "--resume", "run", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.value(), whole.value());
+  EXPECT_TRUE(read_file(folder / "better.onnx") == before);
+}
+
+TEST(StoppedRefine, KeepsWhatItGainedWithinThePass) {
+  TemporaryFolder folder;
+  const std::string data = "synthetic:n=1000,test=60,classes=4,size=12x12";
+  make_network(folder.path(), "base.onnx", "conv12x5-relu-pool2-dense64-relu", data);
+  Process process(folder.path(),
+                  {"refine", "base.onnx", "--data", data, "--val", "0", "--search", "full", "--gap", "0.0001",
+                   "--max-epochs", "100000", "--run", "run", "-o", "better.onnx", "--json"});
+  const auto latest = Clock::now() + std::chrono::seconds(60);
+  double objective = -1;
+  while (objective < 0 && Clock::now() < latest) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (fs::exists(folder / "run/log.jsonl"))
+      for (const auto& record : read_run_log(folder / "run/log.jsonl").records)
+        if (record["type"] == "update") objective = record["objective"];
+  }
+  process.send(SIGTERM);
+  const Result stopped = process.wait();
+  ASSERT_EQ(stopped.exit_code, 143) << stopped.err;
+  EXPECT_EQ(stopped.value()["passes"], 0);
+  EXPECT_EQ(stopped.value()["objective"], objective);
+  EXPECT_LT(objective, stopped.value()["start"]["objective"]);
+}
+
 TEST(ResumedLog, HoldsEveryEpochOnce) {
   TemporaryFolder folder;
-  Process process(folder.path(), {"train", "--data", small_data, "--arch", small_net, "--epochs", "6", "--batch", "10", "--run",
-                                  "run", "-o", "net.onnx"},
+  Process process(folder.path(),
+                  {"train", "--data", small_data, "--arch", small_net, "--epochs", "6", "--batch", "10",
+                   "--run", "run", "-o", "net.onnx"},
                   checkpoint_always);
   const auto latest = Clock::now() + std::chrono::seconds(60);
   const auto epochs = [&] {
@@ -152,7 +196,9 @@ TEST(ResumedLog, HoldsEveryEpochOnce) {
 TEST(ResumedRefine, NeedsItsInputNoMore) {
   TemporaryFolder folder;
   make_network(folder.path());
-  ASSERT_EQ(run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "1", "--run", "run"}).exit_code, 0);
+  ASSERT_EQ(run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "1", "--run", "run"})
+                .exit_code,
+            0);
   fs::remove(folder / "base.onnx");
   const Result result = run(folder.path(), {"refine", "--resume", "run"});
   EXPECT_EQ(result.exit_code, 0) << result.err;

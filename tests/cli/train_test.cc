@@ -10,7 +10,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const Arguments train_small{"train", "--data", small_data, "--arch", small_net, "--epochs", "2", "--batch", "50"};
+const Arguments train_small{"train",    "--data", small_data, "--arch", small_net,
+                            "--epochs", "2",      "--batch",  "50"};
 
 TEST(Train, PrintsOneJsonObjectWithTheAgreedKeys) {
   TemporaryFolder folder;
@@ -53,23 +54,27 @@ TEST(Train, LeavesNothingButItsFile) {
 TEST(Train, StartsFromAnotherNetwork) {
   TemporaryFolder folder;
   make_network(folder.path());
-  const Result none = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs", "0", "--json",
-                                          "-o", "none.onnx"});
+  const Result none = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs",
+                                          "0", "--json", "-o", "none.onnx"});
   ASSERT_EQ(none.exit_code, 0) << none.err;
-  const Result base = run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--split", "train", "--json"});
+  const Result base =
+      run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--split", "train", "--json"});
   EXPECT_EQ(none.value()["objective"], base.value()["objective"]);
-  const Result more = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs", "8", "--batch",
-                                          "50", "--json", "-o", "more.onnx"});
+  const Result more = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs",
+                                          "8", "--batch", "50", "--json", "-o", "more.onnx"});
   ASSERT_EQ(more.exit_code, 0) << more.err;
   EXPECT_LT(more.value()["objective"], base.value()["objective"]);
 }
 
 TEST(Train, InitKeepsTheValidationPartThatTheNetworkHasNotSeen) {
   TemporaryFolder folder;
-  ASSERT_EQ(run(folder.path(), train_small + Arguments{"--val", "70", "--split-seed", "5", "-o", "base.onnx"}).exit_code, 0);
-  const Result more =
-      run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs", "0", "--json", "-o", "more.onnx"});
-  const Result base = run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--split", "val", "--json"});
+  ASSERT_EQ(run(folder.path(), train_small + Arguments{"--val", "70", "--split-seed", "5", "-o", "base.onnx"})
+                .exit_code,
+            0);
+  const Result more = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "--epochs",
+                                          "0", "--json", "-o", "more.onnx"});
+  const Result base =
+      run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--split", "val", "--json"});
   ASSERT_EQ(more.exit_code, 0) << more.err;
   EXPECT_EQ(more.value()["val_accuracy"], base.value()["accuracy"]);
 }
@@ -78,7 +83,8 @@ TEST(Train, NeverOverwritesTheNetworkItStartsFrom) {
   TemporaryFolder folder;
   make_network(folder.path());
   const std::string before = read_file(folder / "base.onnx");
-  const Result result = run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "-o", "./base.onnx"});
+  const Result result =
+      run(folder.path(), {"train", "--init", "base.onnx", "--data", small_data, "-o", "./base.onnx"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(read_file(folder / "base.onnx"), before);
 }
@@ -87,9 +93,11 @@ class EvalAfterTrain : public testing::TestWithParam<const char*> {};
 
 TEST_P(EvalAfterTrain, GivesTheSameObjectiveToTheBit) {
   TemporaryFolder folder;
-  const Result trained = run(folder.path(), train_small + Arguments{"--loss", GetParam(), "--json", "-o", "net.onnx"});
+  const Result trained =
+      run(folder.path(), train_small + Arguments{"--loss", GetParam(), "--json", "-o", "net.onnx"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const Result again = run(folder.path(), {"eval", "net.onnx", "--data", small_data, "--split", "train", "--json"});
+  const Result again =
+      run(folder.path(), {"eval", "net.onnx", "--data", small_data, "--split", "train", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.value()["objective"], trained.value()["objective"]);
   EXPECT_EQ(again.value()["accuracy"], trained.value()["train_accuracy"]);
@@ -99,9 +107,11 @@ INSTANTIATE_TEST_SUITE_P(Losses, EvalAfterTrain, testing::Values("svm", "ce"));
 
 TEST(Eval, FindsTheValidationPartAgain) {
   TemporaryFolder folder;
-  const Result trained = run(folder.path(), train_small + Arguments{"--val", "70", "--split-seed", "5", "--json", "-o", "net.onnx"});
+  const Result trained = run(
+      folder.path(), train_small + Arguments{"--val", "70", "--split-seed", "5", "--json", "-o", "net.onnx"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const Result again = run(folder.path(), {"eval", "net.onnx", "--data", small_data, "--split", "val", "--json"});
+  const Result again =
+      run(folder.path(), {"eval", "net.onnx", "--data", small_data, "--split", "val", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.value()["samples"], 70);
   EXPECT_EQ(again.value()["accuracy"], trained.value()["val_accuracy"]);
@@ -137,7 +147,8 @@ TEST(Inspect, ShowsEveryLayerInItsTable) {
   make_network(folder.path());
   const Result result = run(folder.path(), {"inspect", "base.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* name : {"conv1", "relu1", "pool1", "dense1", "relu2", "svm"}) EXPECT_THAT(result.out, HasSubstr(name));
+  for (const char* name : {"conv1", "relu1", "pool1", "dense1", "relu2", "svm"})
+    EXPECT_THAT(result.out, HasSubstr(name));
 }
 
 }  // namespace
