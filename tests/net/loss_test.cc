@@ -64,10 +64,10 @@ TEST(Hinge, IsZeroWithoutASlopeExactlyWhenEveryMarginIsKept) {
 }
 
 TEST(Hinge, ReadsDeltaAsRowPredictedColumnTrue) {
-  const MarginMatrix margins(2, {0, 5, 3, 0});
+  const MarginMatrix margins(2, std::vector<float>{0, 5, 3, 0});
   EXPECT_EQ(margins(0, 1), 5);
   EXPECT_EQ(margins(1, 0), 3);
-  EXPECT_EQ(margins.for_truth(1)[0], 5);
+  EXPECT_EQ(margins.column(1)[0], 5);
   const float scores[] = {0, 0};
   EXPECT_EQ(Loss(LossKind::hinge, margins).evaluate(scores, std::vector<std::int32_t>{1}, nullptr, 1).loss,
             5);
@@ -115,9 +115,9 @@ TEST(MarginMatrix, SaysWhatIsWrongWithIt) {
   using testing::HasSubstr;
   EXPECT_EQ(message(2, {0, 1, 2, 0}), "");
   EXPECT_THAT(message(2, {0, 1, 2}), HasSubstr("3 entries"));
-  EXPECT_THAT(message(2, {0, -1, 2, 0}), HasSubstr("(0, 1)"));
-  EXPECT_THAT(message(2, {0, 1, NAN, 0}), HasSubstr("(1, 0)"));
-  EXPECT_THAT(message(2, {0, INFINITY, 1, 0}), HasSubstr("finite"));
+  EXPECT_THAT(message(2, {0, -1, 2, 0}), HasSubstr("row 0, column 1"));
+  EXPECT_THAT(message(2, {0, 1, NAN, 0}), HasSubstr("row 1, column 0"));
+  EXPECT_THAT(message(2, {0, INFINITY, 1, 0}), HasSubstr("row 0, column 1: inf"));
   EXPECT_THAT(message(2, {0, 1, 1, 0.5f}), HasSubstr("diagonal"));
 }
 

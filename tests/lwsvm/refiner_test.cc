@@ -1,0 +1,449 @@
+// Whole refinements of small networks.
+#include "lwsvm/refiner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+#include "decomposed.h"
+#include "networks.h"
+#include "temporary_folder.h"
+
+namespace lwsvm {
+namespace {
+
+using testing::HasSubstr;
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+Loss zero_one_loss() { return Loss(LossKind::hinge, MarginMatrix(classes)); }
+
+// Watches every update: what it says against what happened to the network.
+class Watcher : public RefineObserver {
+ public:
+  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, double lambda)
+      : graph_(graph), train_(train), loss_(loss), lambda_(lambda), threads_(2), evaluator_(graph, threads_) {}
+
+  void on_open(int /*pass*/, const std::string& /*layer*/) override { opened_ = graph_.parameters(); }
+
+  void on_update(const LayerUpdate& update) override {
+    SCOPED_TRACE(update.layer + ", " + update.form);
+    const ParameterRange range = graph_.node(*graph_.find(update.layer)).trained;
+    const std::vector<float>& now = graph_.parameters();
+    if (update.accepted) {
+      EXPECT_LT(update.after, update.before);
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(now.size()); ++i)
+        if (i < range.begin || i >= range.end()) {
+          ASSERT_EQ(now[at(i)], opened_[at(i)]) << "another layer was changed";
+        }
+    } else {
+      EXPECT_TRUE(same_bits(now, opened_)) << "a rejected update left something behind";
+      EXPECT_EQ(update.after, update.before);
+    }
+    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), lambda_));
+    if (!updates.empty()) {
+      EXPECT_EQ(update.before, updates.back().after);
+    }
+    EXPECT_GE(update.gap, -1e-5 * (1 + std::abs(update.primal)));
+    updates.push_back(update);
+  }
+  void on_pass(int pass, const NetworkQuality& quality) override {
+    EXPECT_EQ(pass, static_cast<int>(passes.size()) + 1);
+    passes.push_back(quality);
+    parameters.push_back(graph_.parameters());
+  }
+
+  std::vector<LayerUpdate> updates;
+  std::vector<NetworkQuality> passes;
+  std::vector<std::vector<float>> parameters;  // at the ends of the passes
+
+ private:
+  const Graph& graph_;
+  const SampleSource& train_;
+  const Loss& loss_;
+  double lambda_;
+  Threads threads_;
+  Evaluator evaluator_;
+  std::vector<float> opened_;
+};
+
+RefineOptions small_options(double lambda = 1e-3) {
+  RefineOptions options;
+  options.lambda = lambda;
+  options.passes = 2;
+  options.max_epochs = 6;
+  options.batch = 20;
+  return options;
+}
+
+TEST(Refiner, ObjectiveFallsAtEveryAcceptedUpdate) {
+  int accepted = 0, improved = 0, runs = 0;
+  for (const NamedNet& net : all_nets())
+    for (std::uint64_t seed = 0; seed < repetitions(2, 1); ++seed)
+      for (double lambda : {1e-2, 1e-4})
+        for (Search search : {Search::automatic, Search::labels, Search::full}) {
+          SCOPED_TRACE(net.name + ", seed " + std::to_string(seed) + ", lambda " + std::to_string(lambda));
+          Graph graph = net.make(seed + 20);
+          const VectorSource train = clusters(70, seed), validation = clusters(40, seed + 100);
+          Random random(seed, 81);
+          const Loss loss(LossKind::hinge, seed % 2 ? MarginMatrix(classes) : random_margins(classes, random));
+          RefineOptions options = small_options(lambda);
+          options.search = search;
+          options.seed = seed;
+          Watcher watcher(graph, train, loss, lambda);
+          Refiner refiner(graph, train, &validation, loss, options, Threads(2));
+          refiner.run(watcher);
+          EXPECT_EQ(refiner.rises(), 0);
+          EXPECT_EQ(refiner.updates(), static_cast<int>(watcher.updates.size()));
+          int kept = 0;
+          for (const LayerUpdate& update : watcher.updates) kept += update.accepted;
+          EXPECT_EQ(refiner.rejected(), refiner.updates() - kept);
+          accepted += kept;
+          improved += watcher.updates.back().after < 0.9 * refiner.start().objective;
+          ++runs;
+          if (HasFailure()) return;
+        }
+  EXPECT_GT(accepted, runs) << "too little was accepted to say anything";
+  EXPECT_GT(improved, runs / 2);
+}
+
+// Steps far beyond what the frozen activations can promise: some must be turned down.
+TEST(Refiner, RejectedUpdatesLeaveTheWeightsAsTheyWere) {
+  int rejected = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed)
+    for (const NamedNet& net : all_nets()) {
+      SCOPED_TRACE(net.name);
+      Graph graph = net.make(seed);
+      const VectorSource train = clusters(50, seed);
+      const Loss loss = zero_one_loss();
+      RefineOptions options = small_options(1e-5);
+      options.mu = 1e-7;
+      options.search = Search::labels;
+      options.max_epochs = 3;
+      options.passes = 1;
+      Watcher watcher(graph, train, loss, options.lambda);
+      Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+      refiner.run(watcher);
+      EXPECT_EQ(refiner.rises(), 0);
+      rejected += refiner.rejected();
+      for (const LayerUpdate& update : watcher.updates) EXPECT_EQ(update.next_mu, 1e-7) << "mu was fixed";
+    }
+  EXPECT_GT(rejected, 3) << "nothing was rejected: nothing was tested";
+}
+
+TEST(Refiner, MuFollowsTheTrustRegionsRules) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(5);
+    const VectorSource train = clusters(60, 5);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options();
+    options.passes = 3;
+    Watcher watcher(graph, train, loss, options.lambda);
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    refiner.run(watcher);
+    std::map<std::string, double> mu;
+    for (const LayerUpdate& update : watcher.updates) {
+      SCOPED_TRACE(net.name + ", " + update.layer);
+      const double before = mu.contains(update.layer) ? mu[update.layer] : 10 * options.lambda;
+      // Each rejection quadruples mu; what remains is the verdict on the last trial.
+      const double attempts = std::log(update.mu / before) / std::log(4.0);
+      EXPECT_NEAR(attempts, std::round(attempts), 1e-9);
+      EXPECT_GE(attempts, -1e-9);
+      EXPECT_LT(attempts, most_attempts);
+      const Trial trial{update.before, update.before - update.actual, update.before - update.predicted};
+      EXPECT_NEAR(update.next_mu, next_mu(trial, judge(trial), update.mu, options.lambda), 1e-12);
+      mu[update.layer] = update.next_mu;
+    }
+  }
+}
+
+TEST(Refiner, ModelOfTheSvmLayerIsExact) {
+  for (RefineMode mode : {RefineMode::standard, RefineMode::paper})
+    for (const NamedNet& net : all_nets())
+      for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        SCOPED_TRACE(net.name);
+        Graph graph = net.make(seed);
+        const VectorSource train = clusters(60, seed);
+        const Loss loss = zero_one_loss();
+        RefineOptions options = small_options(1e-2);
+        options.layers = {refinable_layers(graph).back()};
+        options.mode = mode;
+        options.max_epochs = 20;
+        options.passes = 1;
+        Watcher watcher(graph, train, loss, options.lambda);
+        Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+        if (mode == RefineMode::standard) {
+          refiner.run(watcher);
+          ASSERT_EQ(watcher.updates.size(), 1u);
+          const LayerUpdate& update = watcher.updates[0];
+          EXPECT_TRUE(update.accepted);
+          EXPECT_GT(update.actual, 0);
+          EXPECT_NEAR(update.predicted, update.actual, 3e-6 * update.before);
+        } else {
+          struct Last final : RefineObserver {
+            void on_update(const LayerUpdate& update) override { last = update; }
+            LayerUpdate last;
+          } observer;
+          refiner.run(observer);
+          EXPECT_NEAR(observer.last.predicted, observer.last.actual, 3e-6 * (1 + observer.last.before));
+          EXPECT_NE(observer.last.form, "exact") << "the paper takes Frank-Wolfe steps here too";
+        }
+      }
+}
+
+// Saves at the k-th safe point and asks to stop there.
+class Saver final : public RefineObserver {
+ public:
+  Saver(int when, std::filesystem::path path) : when_(when), path_(std::move(path)) {}
+  void attach(Refiner& refiner) { refiner_ = &refiner; }
+  void on_safe_point() override {
+    if (++seen != when_) return;
+    Checkpoint checkpoint;
+    refiner_->save(checkpoint);
+    checkpoint.save(path_);
+  }
+  bool stop_requested() override { return when_ > 0 && seen >= when_; }
+  int seen = 0;
+
+ private:
+  int when_;
+  std::filesystem::path path_;
+  Refiner* refiner_ = nullptr;
+};
+
+void expect_resumes(const NamedNet& net, Search search, RefineMode mode, double lambda) {
+  SCOPED_TRACE(net.name);
+  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
+  const Loss loss = zero_one_loss();
+  RefineOptions options = small_options(lambda);
+  options.search = search;
+  options.mode = mode;
+  options.max_epochs = 3;
+  const TemporaryFolder folder;
+  Graph whole = net.make(3);
+  Refiner uninterrupted(whole, train, &validation, loss, options, Threads(2));
+  Saver counter(0, {});
+  counter.attach(uninterrupted);
+  const RefineEnd end = uninterrupted.run(counter);
+  const std::vector<float> last = whole.parameters();
+  uninterrupted.keep_chosen();
+  Random random(4, 82);
+  for (int round = 0; round < repetitions(5, 2); ++round) {
+    const int when = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(counter.seen)));
+    SCOPED_TRACE("safe point " + std::to_string(when) + " of " + std::to_string(counter.seen));
+    const auto path = folder / ("checkpoint" + std::to_string(round));
+    {
+      Graph graph = net.make(3);
+      Refiner killed(graph, train, &validation, loss, options, Threads(2));
+      Saver saver(when, path);
+      saver.attach(killed);
+      killed.run(saver);
+    }
+    Graph graph = net.make(3);
+    Refiner resumed(graph, train, &validation, loss, options, Threads(round % 2 ? 1 : 2));
+    resumed.restore(Checkpoint::load(path));
+    RefineObserver nobody;
+    EXPECT_EQ(resumed.run(nobody), end);
+    EXPECT_TRUE(same_bits(graph.parameters(), last));
+    resumed.keep_chosen();
+    EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters()));
+    EXPECT_EQ(resumed.pass(), uninterrupted.pass());
+    EXPECT_EQ(resumed.best_pass(), uninterrupted.best_pass());
+    EXPECT_EQ(resumed.updates(), uninterrupted.updates());
+    EXPECT_EQ(resumed.rejected(), uninterrupted.rejected());
+    EXPECT_EQ(resumed.start().objective, uninterrupted.start().objective);
+  }
+}
+
+TEST(Refiner, ResumesAtRandomSafePointsToTheSameBits) {
+  for (const NamedNet& net : all_nets()) {
+    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-3);
+    expect_resumes(net, Search::full, RefineMode::standard, 1e-5);
+  }
+  expect_resumes(all_nets()[0], Search::automatic, RefineMode::paper, 1e-3);
+}
+
+// A stop is not the end: what is saved after run() has returned goes on as well.
+TEST(Refiner, CanBeSavedAfterAStop) {
+  const VectorSource train = clusters(60, 1);
+  const Loss loss = zero_one_loss();
+  const RefineOptions options = small_options();
+  Graph whole = chain_net(3);
+  Refiner uninterrupted(whole, train, nullptr, loss, options, Threads(2));
+  RefineObserver nobody;
+  uninterrupted.run(nobody);
+  const TemporaryFolder folder;
+  {
+    Graph graph = chain_net(3);
+    Refiner stopped(graph, train, nullptr, loss, options, Threads(2));
+    Saver saver(9, folder / "ignored");
+    saver.attach(stopped);
+    EXPECT_EQ(stopped.run(saver), RefineEnd::stopped);
+    Checkpoint checkpoint;
+    stopped.save(checkpoint);
+    checkpoint.save(folder / "late");
+  }
+  Graph graph = chain_net(3);
+  Refiner resumed(graph, train, nullptr, loss, options, Threads(2));
+  resumed.restore(Checkpoint::load(folder / "late"));
+  resumed.run(nobody);
+  EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters()));
+}
+
+TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
+  for (const NamedNet& net : all_nets()) {
+    std::vector<std::vector<float>> found;
+    for (int threads : {1, 2, 3}) {
+      Graph graph = net.make(6);
+      const VectorSource train = clusters(60, 6);
+      const Loss loss = zero_one_loss();
+      Refiner refiner(graph, train, nullptr, loss, small_options(), Threads(threads));
+      RefineObserver nobody;
+      refiner.run(nobody);
+      found.push_back(graph.parameters());
+    }
+    EXPECT_TRUE(same_bits(found[0], found[1]) && same_bits(found[0], found[2])) << net.name;
+  }
+}
+
+// By the rule of decisions.md: best validation accuracy, the start included, ties to the lower objective.
+TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
+  int fell = 0, little = 0, done = 0;
+  for (std::uint64_t seed = 0; seed < repetitions(6, 4); ++seed)
+    for (bool with_validation : {true, false})
+      for (Keep keep : {Keep::best, Keep::last}) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Graph graph = all_nets()[seed % all_nets().size()].make(seed);
+        const std::vector<float> first = graph.parameters();
+        const VectorSource train = clusters(40, seed, 1.5), validation = clusters(30, seed + 50, 1.5);
+        const Loss loss = zero_one_loss();
+        RefineOptions options = small_options(1e-3);
+        options.passes = seed % 3 == 0 ? 1 : 8;
+        options.keep = keep;
+        options.max_epochs = 8;
+        Watcher watcher(graph, train, loss, options.lambda);
+        Refiner refiner(graph, train, with_validation ? &validation : nullptr, loss, options, Threads(2));
+        const RefineEnd end = refiner.run(watcher);
+        refiner.keep_chosen();
+
+        // Judged again from what was seen.
+        std::vector<NetworkQuality> seen{refiner.start()};
+        seen.insert(seen.end(), watcher.passes.begin(), watcher.passes.end());
+        std::size_t best = 0;
+        for (std::size_t p = 1; p < seen.size(); ++p) {
+          const bool last = p + 1 == seen.size();
+          const bool val_fell = with_validation && keep == Keep::best && seen[p].val_accuracy < seen[best].val_accuracy;
+          const bool small = seen[p - 1].objective - seen[p].objective < 0.005 * seen[p - 1].objective;
+          EXPECT_EQ(last, val_fell || small || static_cast<int>(p) == options.passes) << "pass " << p;
+          if (last) {
+            EXPECT_EQ(end, val_fell ? RefineEnd::validation_fell
+                           : small  ? RefineEnd::little_gained
+                                    : RefineEnd::passes_done);
+          }
+          const bool better = seen[p].val_accuracy > seen[best].val_accuracy ||
+                              (seen[p].val_accuracy == seen[best].val_accuracy && seen[p].objective < seen[best].objective);
+          if (better) best = p;
+        }
+        EXPECT_EQ(refiner.best_pass(), static_cast<int>(best));
+        const std::vector<float>& expected = keep == Keep::last ? watcher.parameters.back()
+                                             : best == 0        ? first
+                                                                : watcher.parameters[best - 1];
+        EXPECT_TRUE(same_bits(graph.parameters(), expected));
+        fell += end == RefineEnd::validation_fell;
+        little += end == RefineEnd::little_gained;
+        done += end == RefineEnd::passes_done;
+      }
+  EXPECT_GT(fell, 0);
+  EXPECT_GT(little, 0);
+  EXPECT_GT(done, 0);
+}
+
+TEST(Refiner, PaperModeTakesWhatComesWithFixedMu) {
+  for (const NamedNet& net : all_nets()) {
+    SCOPED_TRACE(net.name);
+    Graph graph = net.make(2);
+    const VectorSource train = clusters(60, 2);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options();
+    options.mode = RefineMode::paper;
+    options.passes = 1;
+    struct Updates final : RefineObserver {
+      void on_update(const LayerUpdate& update) override { all.push_back(update); }
+      std::vector<LayerUpdate> all;
+    } updates;
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    refiner.run(updates);
+    ASSERT_EQ(updates.all.size(), refiner.layers().size());
+    for (const LayerUpdate& update : updates.all) {
+      EXPECT_TRUE(update.accepted);
+      EXPECT_EQ(update.attempts, 1);
+      EXPECT_EQ(update.mu, 10 * options.lambda);
+      EXPECT_EQ(update.next_mu, update.mu);
+      const int node = *graph.find(update.layer);
+      const bool dense = graph.node(node).layer->kind() == "Dense";
+      EXPECT_EQ(update.form, dense && free_layer_count(graph, node) > 0 ? "factored" : "labels");
+    }
+    for (float w : graph.parameters()) EXPECT_TRUE(std::isfinite(w));
+  }
+}
+
+// Too little memory for the slopes of the full space: the automatic search falls back, the explicit wish is an error.
+TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
+  const VectorSource train = clusters(60, 2);
+  const Loss loss = zero_one_loss();
+  Graph graph = chain_net(2);
+  RefineOptions options = small_options();
+  options.memory = 1000;
+  options.passes = 1;
+  Watcher watcher(graph, train, loss, options.lambda);
+  Refiner(graph, train, nullptr, loss, options, Threads(2)).run(watcher);
+  for (const LayerUpdate& update : watcher.updates) EXPECT_NE(update.form, "factored");
+  options.search = Search::full;
+  Refiner full(graph, train, nullptr, loss, options, Threads(2));
+  RefineObserver nobody;
+  EXPECT_THROW(full.run(nobody), Error);
+}
+
+std::string message_of(Graph& graph, const SampleSource& train, const Loss& loss, const RefineOptions& options) {
+  try {
+    Refiner(graph, train, nullptr, loss, options, Threads(1));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Refiner, RefusesBadInput) {
+  Graph graph = chain_net(1);
+  const VectorSource train = clusters(10, 1);
+  const Loss loss = zero_one_loss();
+  const auto with = [](auto change) {
+    RefineOptions options;
+    change(options);
+    return options;
+  };
+  EXPECT_EQ(message_of(graph, train, loss, {}), "no error");
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.lambda = 0; })), HasSubstr("lambda"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.lambda = std::nan(""); })), HasSubstr("lambda"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.mu = -1; })), HasSubstr("mu"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.gap = 1.5; })), HasSubstr("gap"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.max_epochs = 0; })), HasSubstr("epochs"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.batch = 0; })), HasSubstr("batch"));
+  EXPECT_THAT(message_of(graph, train, loss, with([&](auto& o) { o.layers = {*graph.find("relu1")}; })),
+              HasSubstr("'relu1'"));
+  EXPECT_THAT(message_of(graph, train, Loss(LossKind::hinge, MarginMatrix(7)), {}), HasSubstr("7 classes"));
+  const VectorSource strange(element_count(image), std::vector<float>(at(element_count(image))), {4});
+  EXPECT_THAT(message_of(graph, strange, loss, {}), HasSubstr("label 4"));
+  graph.parameters()[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(message_of(graph, train, loss, {}), HasSubstr("not numbers"));
+}
+
+}  // namespace
+}  // namespace lwsvm
