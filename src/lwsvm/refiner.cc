@@ -89,6 +89,7 @@ struct Refiner::ActiveSolve {
   std::unique_ptr<LayerProblem> problem;
   BcfwSolver solver;
   double mu;
+  std::uint64_t level = 0;    // how many piecewise linear layers behind it are free
   std::uint64_t attempt = 0;
   std::uint64_t further = 0;  // how often it was solved further
   std::uint64_t epochs = 0;   // of attempts that are over
@@ -96,6 +97,7 @@ struct Refiner::ActiveSolve {
 
   void visit(StateArchive& archive) {
     archive.scalar("solve.mu", mu);
+    archive.scalar("solve.level", level);
     archive.scalar("solve.attempt", attempt);
     archive.scalar("solve.further", further);
     archive.scalar("solve.epochs", epochs);
@@ -194,13 +196,18 @@ void Refiner::keep_chosen() {
   if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
 }
 
-LayerProblemOptions Refiner::problem_options(int node) const {
-  LayerProblemOptions options;
-  options.memory = options_.memory;
+// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers, which
+// [BZK17, Obs. 1] and the authors' code choose too. With Search::full every layer starts at Y and is widened.
+int Refiner::first_level(int node) const {
   const bool dense = graph_.node(node).layer->kind() == "Dense";
   const bool fits = slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
-  const bool everything = options_.search == Search::full || (options_.search == Search::automatic && dense && fits);
-  options.free_layers = everything ? free_layer_count(graph_, node) : 0;
+  return options_.search == Search::automatic && dense && fits ? free_layer_count(graph_, node) : 0;
+}
+
+LayerProblemOptions Refiner::problem_options(int level) const {
+  LayerProblemOptions options;
+  options.memory = options_.memory;
+  options.free_layers = level;
   if (options_.mode == RefineMode::paper) {
     options.split = LossSplit::paper;
     options.step_rule = StepRule::single;
@@ -255,93 +262,134 @@ double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary,
   return std::min(last_objective, average_objective);
 }
 
+// Linearises the network at its current weights with `level` layers free and makes a solver, its dual at zero.
+void Refiner::open(int node, int level, double mu) {
+  BcfwOptions options;
+  options.lambda = options_.lambda;
+  options.mu = mu;
+  const bool dense = graph_.node(node).layer->kind() == "Dense";
+  options.schedule.batch_size =
+      dense ? options_.batch : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
+  options.schedule.fixed_batches = options_.mode == RefineMode::paper;
+  options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
+  auto problem = std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level), threads_);
+  BlockAscent& blocks = problem->blocks();
+  auto active = std::unique_ptr<ActiveSolve>(
+      new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, weights(node), options, threads_), mu});
+  active->level = static_cast<std::uint64_t>(level);
+  active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
+  if (active_) {                                        // the same update, in a wider space
+    active->attempt = active_->attempt;
+    active->further = active_->further;
+    active->epochs = active_->epochs;
+    active->seconds = active_->seconds;
+  }
+  active_ = std::move(active);
+}
+
+void Refiner::open_restored(int node) {
+  const auto level = static_cast<int>(pending_solve_->get<std::uint64_t>("solve.level", 1)[0]);
+  open(node, level, mu_[layer_index_]);
+  CheckpointArchive archive(*pending_solve_, true);
+  active_->visit(archive);
+  pending_solve_.reset();
+}
+
+// [BZK17, Obs. 1]: a solution of the small space is checked on the next larger one. There H is no smaller, so the dual
+// stays a lower bound and P'(w) - D a true gap; if that is still within the tolerance, widening has nothing to give.
+bool Refiner::widen(const Summary& summary) {
+  const int next = static_cast<int>(active_->level) + 1;
+  if (options_.search != Search::full || next > free_layer_count(graph_, active_->node)) return false;
+  LayerProblem wider(graph_, active_->node, train_, loss_.margins(), problem_options(next), threads_);
+  const Weights w = active_->solver.weights();
+  const double primal = active_->solver.state().regulariser() + wider.blocks().mean_loss(w);
+  if (primal - summary.dual <= options_.gap * (summary.anchor_primal - summary.dual)) return false;
+  open(active_->node, next, active_->mu);
+  return true;
+}
+
 std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& observer) {
   const Clock::time_point begin = Clock::now();
   const double seconds_before = seconds_;
   observer.on_open(pass_ + 1, graph_.node(node).name);
   const std::vector<float> anchor = weights(node);
-  BcfwOptions solver_options;
-  solver_options.lambda = options_.lambda;
-  solver_options.mu = mu_[layer_index_];
-  const bool dense = graph_.node(node).layer->kind() == "Dense";
-  solver_options.schedule.batch_size =
-      dense ? options_.batch : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
-  solver_options.schedule.fixed_batches = options_.mode == RefineMode::paper;
-  solver_options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
+  if (pending_solve_)
+    open_restored(node);
+  else
+    open(node, first_level(node), mu_[layer_index_]);
 
-  auto problem = std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(node), threads_);
-  BlockAscent& blocks = problem->blocks();
-  active_.reset(new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, anchor, solver_options, threads_),
-                                solver_options.mu});
-  ActiveSolve& active = *active_;
-  active.solver.set_anchor_loss(current_.train_loss);
-  if (pending_solve_) {
-    CheckpointArchive archive(*pending_solve_, true);
-    active.visit(archive);
-    pending_solve_.reset();
-  }
-
+  const double active_seconds_before = active_->seconds;
+  const auto keep_time = [&] {
+    active_->seconds = active_seconds_before + seconds_since(begin);
+    seconds_ = seconds_before + seconds_since(begin);
+  };
   LayerUpdate update;
   update.pass = pass_ + 1;
   update.layer = graph_.node(node).name;
-  update.form = active.problem->form();
-  update.before = update.after = current_.objective;
-  update.cache_bytes = active.problem->cache_bytes();
-  const double active_seconds_before = active.seconds;
-  const auto keep_time = [&] {
-    active.seconds = active_seconds_before + seconds_since(begin);
-    seconds_ = seconds_before + seconds_since(begin);
-  };
-  for (;;) {
-    const double gap = options_.gap * std::pow(0.3, static_cast<double>(active.further));
-    const Summary summary = active.solver.solve(stopping_options(gap), [&](const SolveProgress& progress) {
+  update.before = current_.objective;
+  while (true) {
+    const double gap = options_.gap * std::pow(0.3, static_cast<double>(active_->further));
+    const Summary summary = active_->solver.solve(stopping_options(gap), [&](const SolveProgress& progress) {
       keep_time();
       observer.on_progress(progress);
       observer.on_safe_point();
       return !observer.stop_requested();
     });
     if (summary.reason == StopReason::interrupted) return std::nullopt;
-    active.epochs += static_cast<std::uint64_t>(summary.epochs);
-    update.epochs = static_cast<int>(active.epochs);
-    update.attempts = static_cast<int>(active.attempt + active.further + 1);
-    update.primal = summary.primal;
-    update.dual = summary.dual;
-    update.gap = summary.gap;
-    update.mu = active.mu;
-    update.dual_bytes = std::max(update.dual_bytes, blocks.block_bytes());
+    active_->epochs += static_cast<std::uint64_t>(summary.epochs);
+    describe_solve(summary, update);
+    if (widen(summary)) continue;
 
     Trial trial;
     trial.before = current_.objective;
-    trial.after = take_best_candidate(active, summary, trial.model);
+    trial.after = take_best_candidate(*active_, summary, trial.model);
     update.predicted = trial.predicted();
     update.actual = trial.actual();
-    const Verdict verdict = judge(trial);
-    const bool paper = options_.mode == RefineMode::paper;
-    const double mu_then = options_.mu || paper ? active.mu : next_mu(trial, verdict, active.mu, options_.lambda);
-    if (verdict == Verdict::accept || paper) {  // the paper takes whatever comes
-      update.accepted = true;
-      update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), trial.ratio());
-      mu_[layer_index_] = mu_then;
-      current_ = measure();
-      break;
-    }
-    std::copy(anchor.begin(), anchor.end(), graph_.parameters().begin() + graph_.node(node).trained.begin);
-    active.mu = mu_then;
-    mu_[layer_index_] = mu_then;
-    if (verdict == Verdict::solve_further ? ++active.further > 2 : ++active.attempt >= most_attempts) {
-      update.reason = verdict == Verdict::reject ? "the objective would have risen" : "nothing to gain";
-      break;
-    }
-    if (verdict == Verdict::reject) active.solver.set_regularisation(options_.lambda, active.mu);
+    if (settle(trial, summary, anchor, update)) break;
   }
   update.next_mu = mu_[layer_index_];
   update.after = current_.objective;
   update.train_accuracy = current_.train_accuracy;
   update.val_accuracy = current_.val_accuracy;
   keep_time();
-  update.seconds = active.seconds;
+  update.seconds = active_->seconds;
   active_.reset();
   return update;
+}
+
+void Refiner::describe_solve(const Summary& summary, LayerUpdate& update) {
+  update.form = active_->problem->form();
+  update.cache_bytes = active_->problem->cache_bytes();
+  update.dual_bytes = std::max(update.dual_bytes, active_->problem->blocks().block_bytes());
+  update.epochs = static_cast<int>(active_->epochs);
+  update.attempts = static_cast<int>(active_->attempt + active_->further + 1);
+  update.primal = summary.primal;
+  update.dual = summary.dual;
+  update.gap = summary.gap;
+  update.mu = active_->mu;
+}
+
+// What the trust region says of the candidate in the graph; true when the update is over.
+bool Refiner::settle(const Trial& trial, const Summary& summary, std::span<const float> anchor, LayerUpdate& update) {
+  const Verdict verdict = judge(trial);
+  const bool paper = options_.mode == RefineMode::paper;
+  if (!options_.mu && !paper) active_->mu = next_mu(trial, verdict, active_->mu, options_.lambda);
+  mu_[layer_index_] = active_->mu;
+  if (verdict == Verdict::accept || paper) {  // the paper takes whatever comes
+    update.accepted = true;
+    update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), trial.ratio());
+    current_ = measure();
+    return true;
+  }
+  std::copy(anchor.begin(), anchor.end(), graph_.parameters().begin() + graph_.node(active_->node).trained.begin);
+  if (verdict == Verdict::reject) {
+    update.reason = "the objective would have risen";
+    if (++active_->attempt >= most_attempts) return true;
+    active_->solver.set_regularisation(options_.lambda, active_->mu);
+    return false;
+  }
+  update.reason = "nothing to gain";
+  return ++active_->further > 2;
 }
 
 void Refiner::save(Checkpoint& checkpoint) {

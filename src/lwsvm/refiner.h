@@ -114,7 +114,13 @@ class Refiner {
   std::optional<LayerUpdate> update_layer(int node, RefineObserver& observer);
   bool current_is_best() const;  // better than the best pass end so far
   std::optional<RefineEnd> finish_pass();
-  LayerProblemOptions problem_options(int node) const;
+  void open(int node, int level, double mu);
+  void open_restored(int node);
+  bool widen(const Summary& summary);
+  void describe_solve(const Summary& summary, LayerUpdate& update);
+  bool settle(const Trial& trial, const Summary& summary, std::span<const float> anchor, LayerUpdate& update);
+  int first_level(int node) const;
+  LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options(double gap) const;
   double take_best_candidate(ActiveSolve& active, const Summary& summary, double& model);
   void set_weights(int node, std::span<const double> w);
