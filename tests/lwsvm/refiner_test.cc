@@ -316,7 +316,7 @@ TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
 // By the rule of decisions.md: best validation accuracy, the start included, ties to the lower objective.
 TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
   int fell = 0, little = 0, done = 0;
-  for (std::uint64_t seed = 0; seed < repetitions(6, 4); ++seed)
+  for (std::uint64_t seed = 0; seed < repetitions(6, 5); ++seed)
     for (bool with_validation : {true, false})
       for (Keep keep : {Keep::best, Keep::last}) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -327,6 +327,7 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         RefineOptions options = small_options(1e-3);
         options.passes = seed % 3 == 0 ? 1 : 8;
         options.keep = keep;
+        if (seed == 4) options.mu = 1e4;  // so close a trust region that nothing much is gained
         options.max_epochs = 8;
         Watcher watcher(graph, train, loss, options.lambda);
         Refiner refiner(graph, train, with_validation ? &validation : nullptr, loss, options, Threads(2));
@@ -360,7 +361,7 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         little += end == RefineEnd::little_gained;
         done += end == RefineEnd::passes_done;
       }
-  EXPECT_GT(fell, 0);
+  EXPECT_GT(fell, 0) << "no run ended so: nothing was tested";
   EXPECT_GT(little, 0);
   EXPECT_GT(done, 0);
 }
