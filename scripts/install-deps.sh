@@ -16,7 +16,7 @@ build=(
   g++=cmd:g++ cmake=cmd:cmake ninja-build=cmd:ninja make=cmd:make pkg-config=cmd:pkg-config git=cmd:git
   libdnnl-dev=hdr:dnnl.hpp libeigen3-dev=hdr:eigen3/Eigen/Core libonnx-dev=hdr:onnx/onnx-ml.pb.h
   libprotobuf-dev=hdr:google/protobuf/message.h protobuf-compiler=cmd:protoc libcli11-dev=hdr:CLI/CLI.hpp
-  libfmt-dev=hdr:fmt/format.h libspdlog-dev=hdr:spdlog/spdlog.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
+  libfmt-dev=hdr:fmt/format.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
   zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
   libbenchmark-dev=hdr:benchmark/benchmark.h
 )

@@ -1,4 +1,5 @@
-// The machine's FMA peak, measured: independent multiply-adds in registers, the widest vectors that the CPU has.
+// The machine's FMA peak, measured: independent multiply-adds in registers, the widest vectors that the CPU
+// has.
 //
 //   fma_peak THREADS    prints one JSON object: GFLOP/s of the best of several rounds, all threads together
 //
@@ -25,7 +26,11 @@ __attribute__((target("avx512f"))) double run_512(float* sink) {
 #pragma GCC unroll 12
     for (int k = 0; k < 12; ++k) a[k] = _mm512_fmadd_ps(a[k], m, m);
   }
-  for (int k = 0; k < 12; ++k) *sink += _mm512_reduce_add_ps(a[k]);
+  alignas(64) float lanes[16];
+  for (int k = 0; k < 12; ++k) {  // not _mm512_reduce_add_ps: g++ 12 warns about its own header
+    _mm512_store_ps(lanes, a[k]);
+    *sink += lanes[0];
+  }
   return 12.0 * 16 * 2 * rounds;
 }
 
@@ -62,11 +67,15 @@ int run(int argc, char** argv) {
     for (double part : done) flops += part;
     best = std::max(best, flops / seconds * 1e-9);
   }
-  fmt::print(R"({{"threads":{},"gflops":{:.1f},"vectors":{}}})" "\n", threads.count(), best, wide ? 512 : 256);
+  fmt::print(R"({{"threads":{},"gflops":{:.1f},"vectors":{}}})"
+             "\n",
+             threads.count(), best, wide ? 512 : 256);
   return 0;
 }
 
 }  // namespace
 }  // namespace lwsvm
 
-int main(int argc, char** argv) { return lwsvm::run(argc, argv); }
+int main(int argc, char** argv) {
+  return lwsvm::run(argc, argv);
+}

@@ -1,4 +1,5 @@
-// Speed of one training step (forward, hinge loss, backward, Adam), for scripts/bench.sh to set beside PyTorch's.
+// Speed of one training step (forward, hinge loss, backward, Adam), for scripts/bench.sh to set beside
+// PyTorch's.
 //
 //   train_step_bench ARCH BATCH THREADS SECONDS
 //
@@ -27,7 +28,9 @@ class RandomImages final : public SampleSource {
     for (auto& pixel : pixels_) pixel = static_cast<std::uint8_t>(random.below(256));
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(pixels_.size()) / size_; }
-  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % classes_); }
+  std::int32_t label(std::int64_t index) const override {
+    return static_cast<std::int32_t>(index % classes_);
+  }
   void read(std::int64_t index, float* target) const override {
     for (std::int64_t i = 0; i < size_; ++i) target[i] = pixels_[static_cast<std::size_t>(index * size_ + i)];
   }
@@ -42,7 +45,8 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Forward and backward to the weights everywhere, backward to the input everywhere but in the first convolution.
+// Forward and backward to the weights everywhere, backward to the input everywhere but in the first
+// convolution.
 std::int64_t train_flops(const Graph& graph) {
   for (const Node& node : graph.nodes())
     if (node.has_weights()) {
@@ -82,13 +86,16 @@ int run(int argc, char** argv) {
     best = std::min(best, seconds_now() - before);
   }
   const double samples_per_second = batch / best;
-  fmt::print(R"({{"arch":"{}","batch":{},"threads":{},"samples_per_second":{:.1f},"train_flops_per_sample":{},"peak_bytes":{}}})"
-             "\n",
-             arch, batch, threads.count(), samples_per_second, train_flops(graph), peak_memory());
+  fmt::print(
+      R"({{"arch":"{}","batch":{},"threads":{},"samples_per_second":{:.1f},"train_flops_per_sample":{},"peak_bytes":{}}})"
+      "\n",
+      arch, batch, threads.count(), samples_per_second, train_flops(graph), peak_memory());
   return 0;
 }
 
 }  // namespace
 }  // namespace lwsvm
 
-int main(int argc, char** argv) { return lwsvm::run(argc, argv); }
+int main(int argc, char** argv) {
+  return lwsvm::run(argc, argv);
+}

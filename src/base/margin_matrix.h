@@ -32,7 +32,8 @@ class MarginMatrix {
       for (std::size_t truth = 0; truth < size; ++truth) {
         const float value = values[predicted * size + truth];
         if (!(value >= 0) || !std::isfinite(value) || (predicted == truth && value != 0))
-          fail("margin", "row {}, column {}: {} is not allowed; entries are non-negative, zero on the diagonal",
+          fail("margin",
+               "row {}, column {}: {} is not allowed; entries are non-negative, zero on the diagonal",
                predicted, truth, value);
         by_true_[truth * size + predicted] = value;
       }

@@ -1,6 +1,7 @@
 // Where samples come from, as far as the network is concerned: numbered, each with an image and a label.
 //
-// A data set, a split of it, or a set enlarged by transformed copies are all sources; nothing here knows which.
+// A data set, a split of it, or a set enlarged by transformed copies are all sources; nothing here knows
+// which.
 #pragma once
 
 #include <cstdint>

@@ -41,11 +41,11 @@ int get(const Common& common, const std::string& name) {
     Progress bar(terminal, name, 0);
     std::string step;
     folder = get_data(name, common.data_dir, [&](const FetchProgress& progress) {
-      if (interrupted()) throw Interrupted();
-      if (progress.step != step && !terminal.live()) terminal.line("{}: {}", name, progress.step);
-      step = progress.step;
-      bar.update(progress.done, progress.step);
-    }).string();
+               if (interrupted()) throw Interrupted();
+               if (progress.step != step && !terminal.live()) terminal.line("{}: {}", name, progress.step);
+               step = progress.step;
+               bar.update(progress.done, progress.step);
+             }).string();
   } catch (const Interrupted&) {
     terminal.line("{}: stopped, nothing was left behind", name);
     return interrupt_exit_code();

@@ -34,16 +34,15 @@ int eval(const Common& common, EvalCommand command) {
   const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
   const double objective = evaluator.objective(sums, lambda);
   if (common.json) {
-    const nlohmann::ordered_json result{{"objective", objective},  {"accuracy", sums.accuracy()},
-                                        {"loss", sums.mean_loss()}, {"lambda", lambda},
-                                        {"samples", sums.samples},  {"correct", sums.correct},
-                                        {"split", command.split},   {"data", task.data.name},
-                                        {"model", command.model}};
+    const nlohmann::ordered_json result{
+        {"objective", objective}, {"accuracy", sums.accuracy()}, {"loss", sums.mean_loss()},
+        {"lambda", lambda},       {"samples", sums.samples},     {"correct", sums.correct},
+        {"split", command.split}, {"data", task.data.name},      {"model", command.model}};
     fmt::print("{}\n", result.dump());
   } else {
-    fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n", command.model,
-               task.data.name, command.split, 100 * sums.accuracy(), sums.correct, sums.samples, sums.mean_loss(),
-               objective, lambda);
+    fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
+               command.model, task.data.name, command.split, 100 * sums.accuracy(), sums.correct,
+               sums.samples, sums.mean_loss(), objective, lambda);
   }
   return done;
 }
@@ -56,7 +55,8 @@ void add_eval(CLI::App& app, Common& common) {
   sub->add_option("model", command->model, "ONNX file")->required();
   command->task.add_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
-  sub->add_option("--lambda", command->lambda, "weight of the regulariser in the objective (default: the network's)")
+  sub->add_option("--lambda", command->lambda,
+                  "weight of the regulariser in the objective (default: the network's)")
       ->check(CLI::NonNegativeNumber);
   add_common_options(*sub, common);
   sub->callback([command, sub, &common] {

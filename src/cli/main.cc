@@ -10,10 +10,12 @@
 namespace lwsvm::cli {
 
 void add_common_options(CLI::App& command, Common& common) {
-  command.add_option("--threads", common.threads, "threads to use (default: all cores)")->check(CLI::Range(1, 4096));
+  command.add_option("--threads", common.threads, "threads to use (default: all cores)")
+      ->check(CLI::Range(1, 4096));
   command.add_flag("-q,--quiet", common.quiet, "no chatter on standard error");
   command.add_flag("--json", common.json, "print the result as one JSON object on standard output");
-  command.add_option("--data-dir", common.data_dir, "folder with the data sets (default: the XDG cache folder)");
+  command.add_option("--data-dir", common.data_dir,
+                     "folder with the data sets (default: the XDG cache folder)");
 }
 
 namespace {
@@ -50,7 +52,8 @@ int main(int argc, char** argv) {
   } catch (const lwsvm::Error& error) {
     // A message of several lines points at a place in its first one: keep them aligned behind the prefix.
     std::string message = error.what();
-    for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8) message.insert(at + 1, 7, ' ');
+    for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8)
+      message.insert(at + 1, 7, ' ');
     std::fprintf(stderr, "lwsvm: %s\n", message.c_str());
     return lwsvm::cli::bad_input;
   } catch (const std::bad_alloc&) {

@@ -32,8 +32,8 @@ struct RefineCommand {
   std::string lambda;  // empty: the network's own
   std::string search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
-  double mu = -1;      // adapted
-  json start;          // quality of the input
+  double mu = -1;  // adapted
+  json start;      // quality of the input
   RefineOptions refine;
 
   json settings() const {
@@ -112,24 +112,26 @@ double searched_lambda(const RefineCommand& command, Model& model, const Task& t
   options.batch = command.refine.batch;
   options.seed = command.refine.seed;
   options.memory = parse_bytes(command.memory, "memory");
-  const LambdaChoice choice =
-      choose_lambda(model.graph, task.training, task.validation, task.loss, options, threads, [&](const LambdaTrial& t) {
-        terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda, 100 * t.val_accuracy,
-                      t.train_loss, t.epochs);
+  const LambdaChoice choice = choose_lambda(
+      model.graph, task.training, task.validation, task.loss, options, threads, [&](const LambdaTrial& t) {
+        terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda,
+                      100 * t.val_accuracy, t.train_loss, t.epochs);
         return !interrupted();
       });
   terminal.line("lambda {:.3g}: best on the validation part, ties to the larger", choice.lambda);
   return choice.lambda;
 }
 
-// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within reason.
+// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within
+// reason.
 double lambda_for(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
                   Terminal& terminal) {
   if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
     const double value = std::strtod(command.lambda.c_str(), &end);
-    if (*end != '\0' || !(value > 0)) fail("refine", "lambda is '{}'; it must be a positive number", command.lambda);
+    if (*end != '\0' || !(value > 0))
+      fail("refine", "lambda is '{}'; it must be a positive number", command.lambda);
     return value;
   }
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
@@ -137,8 +139,10 @@ double lambda_for(const RefineCommand& command, Model& model, const Task& task, 
   const double hinge = evaluator.evaluate(task.training, task.loss).mean_loss();
   const double squares = 2 * model.graph.half_squared_norm();
   const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
-  terminal.line("lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
-                "as much as the loss", lambda);
+  terminal.line(
+      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
+      "as much as the loss",
+      lambda);
   return lambda;
 }
 
@@ -155,14 +159,15 @@ class RefineReporter final : public RefineObserver {
   void on_open(int pass, const std::string& layer) override {
     pass_ = pass;
     layer_ = layer;
-    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer), 1000 * static_cast<std::uint64_t>(command_.refine.max_epochs));
+    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer),
+                 1000 * static_cast<std::uint64_t>(command_.refine.max_epochs));
   }
 
   void on_progress(const SolveProgress& p) override {
     if (bar_ && bar_->due())
       bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
-                   fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual, p.gap,
-                               p.mean_step, p.epoch + 1));
+                   fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual,
+                               p.gap, p.mean_step, p.epoch + 1));
     if (!p.epoch_end || !log_) return;
     log_->write({{"type", "inner"},
                  {"pass", pass_},
@@ -177,26 +182,17 @@ class RefineReporter final : public RefineObserver {
 
   void on_update(const LayerUpdate& u) override {
     bar_.reset();
-    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass,
-                   u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
+    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}",
+                   u.pass, u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
                    u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
                    format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
     if (!log_) return;
-    nlohmann::ordered_json record{{"type", "update"},
-                                  {"pass", u.pass},
-                                  {"layer", u.layer},
-                                  {"form", u.form},
-                                  {"epoch", u.epochs},
-                                  {"seconds", refiner_->seconds()},
-                                  {"primal", u.primal},
-                                  {"dual", u.dual},
-                                  {"gap", u.gap},
-                                  {"mu", u.mu},
-                                  {"predicted", u.predicted},
-                                  {"actual", u.actual},
-                                  {"before", u.before},
-                                  {"objective", u.after},
-                                  {"train_accuracy", u.train_accuracy}};
+    nlohmann::ordered_json record{
+        {"type", "update"},   {"pass", u.pass},           {"layer", u.layer},
+        {"form", u.form},     {"epoch", u.epochs},        {"seconds", refiner_->seconds()},
+        {"primal", u.primal}, {"dual", u.dual},           {"gap", u.gap},
+        {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
+        {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
     if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
     record["accepted"] = u.accepted;
     record["reason"] = u.reason;
@@ -205,7 +201,8 @@ class RefineReporter final : public RefineObserver {
   }
 
   void on_pass(int pass, const NetworkQuality& q) override {
-    terminal_.line("pass {} ends: objective {:.5f}  train {:.2f}%{}  {}", pass, q.objective, 100 * q.train_accuracy,
+    terminal_.line("pass {} ends: objective {:.5f}  train {:.2f}%{}  {}", pass, q.objective,
+                   100 * q.train_accuracy,
                    q.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * q.val_accuracy),
                    format_duration(refiner_->seconds()));
   }
@@ -271,7 +268,8 @@ std::string quality_line(const json& q) {
   std::string line = fmt::format("objective {:.5f}  train {:.2f}%", q["objective"].get<double>(),
                                  100 * q["train_accuracy"].get<double>());
   if (q.contains("val_accuracy")) line += fmt::format("  val {:.2f}%", 100 * q["val_accuracy"].get<double>());
-  if (q.contains("test_accuracy")) line += fmt::format("  test {:.2f}%", 100 * q["test_accuracy"].get<double>());
+  if (q.contains("test_accuracy"))
+    line += fmt::format("  test {:.2f}%", 100 * q["test_accuracy"].get<double>());
   return line;
 }
 
@@ -285,7 +283,9 @@ int refine(const Common& common, RefineCommand command) {
   }
   if (command.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (command.output.empty())
-    command.output = (fs::path(command.input).parent_path() / (fs::path(command.input).stem().string() + ".refined.onnx")).string();
+    command.output =
+        (fs::path(command.input).parent_path() / (fs::path(command.input).stem().string() + ".refined.onnx"))
+            .string();
   check_output("refine", command.output, command.input, command.run_folder);
   command.task.loss = "svm";
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
@@ -299,10 +299,12 @@ int refine(const Common& common, RefineCommand command) {
   options.lambda = lambda_for(command, model, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   if (command.mu >= 0) options.mu = command.mu;
-  options.search = pick<Search>("search", command.search,
-                                {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
+  options.search =
+      pick<Search>("search", command.search,
+                   {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
   options.keep = pick<Keep>("keep", command.keep, {{"best", Keep::best}, {"last", Keep::last}});
-  options.mode = pick<RefineMode>("mode", command.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
+  options.mode = pick<RefineMode>("mode", command.mode,
+                                  {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
   options.memory = parse_bytes(command.memory, "memory");
   const double time_limit = command.time_limit.empty() ? 0 : parse_duration(command.time_limit, "time-limit");
 
@@ -314,7 +316,8 @@ int refine(const Common& common, RefineCommand command) {
   model.info.metadata["lwsvm.loss"] = command.task.loss;
   task.note_split(model.info);
   terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", command.input,
-                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda, threads.count());
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda,
+                threads.count());
   terminal.line("start: {}", quality_line(command.start));
 
   std::optional<RunLog> log;
@@ -346,7 +349,9 @@ int refine(const Common& common, RefineCommand command) {
   json result = quality_json(model, task, options.lambda, threads);
   if (end == RefineEnd::stopped)
     terminal.line("{}; the best network so far is written{}", reporter.timed_out() ? "time is up" : "stopped",
-                  command.run_folder.empty() ? "" : fmt::format("; go on with `lwsvm refine --resume {}`", command.run_folder));
+                  command.run_folder.empty()
+                      ? ""
+                      : fmt::format("; go on with `lwsvm refine --resume {}`", command.run_folder));
   else
     terminal.line("done: {}; kept the network of pass {}", to_string(end),
                   options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
@@ -363,8 +368,9 @@ int refine(const Common& common, RefineCommand command) {
     fmt::print("{}\n", result.dump());
   } else {
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
-               quality_line(command.start), quality_line(result), command.output, refiner.updates(), refiner.rejected(),
-               refiner.rises(), format_duration(refiner.seconds()), format_bytes(static_cast<double>(refiner.dual_bytes())));
+               quality_line(command.start), quality_line(result), command.output, refiner.updates(),
+               refiner.rejected(), refiner.rises(), format_duration(refiner.seconds()),
+               format_bytes(static_cast<double>(refiner.dual_bytes())));
   }
   return end == RefineEnd::stopped && !reporter.timed_out() ? interrupt_exit_code() : done;
 }
@@ -385,28 +391,38 @@ With --mode paper: mu = 10 lambda, one step a batch, stop when the dual rose by 
 
 void add_refine(CLI::App& app, Common& common) {
   auto command = std::make_shared<RefineCommand>();
-  CLI::App* sub = app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
+  CLI::App* sub =
+      app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
   sub->footer(footer);
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
-  sub->add_option("--lambda", command->lambda, "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
+  sub->add_option(
+      "--lambda", command->lambda,
+      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
   sub->add_option("--mu", command->mu, "fixes the proximal weight (default: adapted, from 10 lambda)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--passes", command->refine.passes, "passes over the layers, at most")->capture_default_str();
-  sub->add_option("--gap", command->refine.gap, "relative gap at which an inner solve ends")->capture_default_str();
-  sub->add_option("--max-epochs", command->refine.max_epochs, "epochs of one inner solve, at most")->capture_default_str();
-  sub->add_option("--batch", command->refine.batch, "samples whose steps are chosen together")->capture_default_str();
+  sub->add_option("--passes", command->refine.passes, "passes over the layers, at most")
+      ->capture_default_str();
+  sub->add_option("--gap", command->refine.gap, "relative gap at which an inner solve ends")
+      ->capture_default_str();
+  sub->add_option("--max-epochs", command->refine.max_epochs, "epochs of one inner solve, at most")
+      ->capture_default_str();
+  sub->add_option("--batch", command->refine.batch, "samples whose steps are chosen together")
+      ->capture_default_str();
   sub->add_option("--time-limit", command->time_limit, "such as 10m or 1h30m");
-  sub->add_option("--memory", command->memory, "for cached activations and dual state")->capture_default_str();
+  sub->add_option("--memory", command->memory, "for cached activations and dual state")
+      ->capture_default_str();
   sub->add_option("--mode", command->mode, "standard or paper")->capture_default_str();
-  sub->add_option("--search", command->search, "labels, auto (everything for dense layers) or full")->capture_default_str();
+  sub->add_option("--search", command->search, "labels, auto (everything for dense layers) or full")
+      ->capture_default_str();
   sub->add_option("--keep", command->keep, "best (by validation accuracy) or last")->capture_default_str();
   sub->add_option("--seed", command->refine.seed, "order of the samples")->capture_default_str();
   CLI::Option* run = sub->add_option("--run", command->run_folder, "folder for log.jsonl and checkpoints");
-  sub->add_option("--resume", command->resume_folder, "go on with the run in this folder, with its settings")->excludes(run);
+  sub->add_option("--resume", command->resume_folder, "go on with the run in this folder, with its settings")
+      ->excludes(run);
   add_common_options(*sub, common);
   sub->callback([command, &common] { common.exit_code = refine(common, *command); });
 }

@@ -39,28 +39,34 @@ MarginMatrix margins_for(const TaskOptions& options, int classes) {
 }  // namespace
 
 void TaskOptions::add_to(CLI::App& command) {
-  command.add_option("--data", data,
-                     "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
-                     "batches, an .npz")
+  command
+      .add_option(
+          "--data", data,
+          "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
+          "batches, an .npz")
       ->capture_default_str();
-  command.add_option("--val", validation,
-                     "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
-                     "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
-  command.add_option("--split-seed", split_seed, "seed of that split (default: 0, or as the network was trained)");
-  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")->capture_default_str();
-  command.add_option("--delta", delta, "CSV file with the margin matrix, C x C, row = predicted, column = true");
+  command.add_option(
+      "--val", validation,
+      "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
+      "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
+  command.add_option("--split-seed", split_seed,
+                     "seed of that split (default: 0, or as the network was trained)");
+  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
+      ->capture_default_str();
+  command.add_option("--delta", delta,
+                     "CSV file with the margin matrix, C x C, row = predicted, column = true");
 }
 
 void TaskOptions::add_augment_to(CLI::App& command) {
-  command.add_option("--augment", augment,
-                     "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
-                     "or both, as in flip,shift2");
+  command.add_option(
+      "--augment", augment,
+      "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
+      "or both, as in flip,shift2");
 }
 
 nlohmann::json TaskOptions::to_json() const {
-  nlohmann::json settings{
-      {"data", data}, {"data_dir", data_dir}, {"val", validation}, {"loss", loss}, {"delta", delta},
-      {"augment", augment}};
+  nlohmann::json settings{{"data", data}, {"data_dir", data_dir}, {"val", validation},
+                          {"loss", loss}, {"delta", delta},       {"augment", augment}};
   if (split_seed) settings["split_seed"] = *split_seed;
   return settings;
 }
@@ -109,7 +115,10 @@ void Task::note_split(ModelInfo& info) const {
 }
 
 const SampleView& Task::part(const std::string& name) const {
-  const SampleView* view = name == "train" ? &train : name == "val" ? &validation : name == "test" ? &test : nullptr;
+  const SampleView* view = name == "train"  ? &train
+                           : name == "val"  ? &validation
+                           : name == "test" ? &test
+                                            : nullptr;
   if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
   if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
   return *view;
@@ -121,7 +130,9 @@ LossKind parse_loss(const std::string& name) {
   fail_unknown("loss", "loss", name, std::vector<std::string>{"svm", "ce"});
 }
 
-int class_count(const Graph& graph) { return static_cast<int>(element_count(graph.node(graph.scores()).shape)); }
+int class_count(const Graph& graph) {
+  return static_cast<int>(element_count(graph.node(graph.scores()).shape));
+}
 
 void check_fit(const Model& model, const DataSet& data) {
   const std::vector<int> inputs = model.graph.inputs();
@@ -129,14 +140,16 @@ void check_fit(const Model& model, const DataSet& data) {
   const Shape& wanted = model.graph.node(inputs[0]).shape;
   const Shape given{data.shape.channels, data.shape.height, data.shape.width};
   if (wanted != given)
-    fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name, to_string(given));
+    fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
+         to_string(given));
   const int classes = class_count(model.graph);
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {
     const auto begin = model.graph.parameters().begin() + node.trained.begin;
     if (!std::all_of(begin, begin + node.trained.size, [](float w) { return std::isfinite(w); }))
-      fail("model", "layer '{}' has weights that are not finite numbers; the file is damaged or its training diverged",
+      fail("model",
+           "layer '{}' has weights that are not finite numbers; the file is damaged or its training diverged",
            node.name);
   }
 }

@@ -24,8 +24,8 @@ struct TaskOptions {
   std::string validation;                   // empty: by data set
   std::optional<std::uint64_t> split_seed;  // absent: 0
   std::string loss = "svm";
-  std::string delta;             // CSV of the margin matrix; empty: 0-1
-  std::string augment;           // "flip,shift2"; empty: nothing
+  std::string delta;    // CSV of the margin matrix; empty: 0-1
+  std::string augment;  // "flip,shift2"; empty: nothing
 
   void add_to(CLI::App& command);
   void add_augment_to(CLI::App& command);  // where there is something to train
@@ -48,15 +48,17 @@ struct SplitChoice {
 };
 
 struct Task {
-  // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found again: a
-  // network of ours that was trained on the same data says in its file which samples it has not seen.
+  // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found
+  // again: a network of ours that was trained on the same data says in its file which samples it has not
+  // seen.
   explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr);
 
   void note_split(ModelInfo& info) const;
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
 
-  const SampleView& part(const std::string& split) const;  // "train", "val" or "test"; throws if there is none
+  const SampleView& part(
+      const std::string& split) const;  // "train", "val" or "test"; throws if there is none
   const SampleView* test_part() const { return test.size() > 0 ? &test : nullptr; }
 
   DataSet data;
@@ -69,8 +71,8 @@ struct Task {
 
 LossKind parse_loss(const std::string& name);
 
-// Throws Error, naming both shapes or class counts, unless the network can take the data; also if a weight is not a
-// number.
+// Throws Error, naming both shapes or class counts, unless the network can take the data; also if a weight is
+// not a number.
 void check_fit(const Model& model, const DataSet& data);
 int class_count(const Graph& graph);
 

@@ -64,7 +64,8 @@ struct TrainCommand {
 
 std::string default_output(const TrainCommand& command, const DataSet& data) {
   if (!command.run_folder.empty()) return (fs::path(command.run_folder) / "model.onnx").string();
-  std::string name = (command.init.empty() ? command.arch : fs::path(command.init).stem().string()) + "-" + data.name;
+  std::string name =
+      (command.init.empty() ? command.arch : fs::path(command.init).stem().string()) + "-" + data.name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
   return name.substr(0, 100) + ".onnx";
@@ -75,7 +76,8 @@ std::optional<Model> given_model(const TrainCommand& command, std::optional<Save
   if (saved) return std::move(saved->model);
   if (command.init.empty()) return std::nullopt;
   if (command.normalize.parse().given())
-    fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel", command.init);
+    fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel",
+         command.init);
   return read_onnx(command.init);
 }
 
@@ -123,9 +125,10 @@ class TrainReporter final : public TrainObserver {
     const std::string speed = fmt::format("{:>7.0f} samples/s  {:>7}  left {:>7}", result.samples_per_second,
                                           format_duration(result.seconds), format_duration(left));
     if (result.evaluated)
-      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}", result.epoch, command_.train.epochs,
-                     result.objective, 100 * result.train_accuracy,
-                     result.val_accuracy < 0 ? "" : fmt::format("  val {:6.2f}%", 100 * result.val_accuracy), speed);
+      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}", result.epoch,
+                     command_.train.epochs, result.objective, 100 * result.train_accuracy,
+                     result.val_accuracy < 0 ? "" : fmt::format("  val {:6.2f}%", 100 * result.val_accuracy),
+                     speed);
     else
       terminal_.line("epoch {:>3}/{}  {}", result.epoch, command_.train.epochs, speed);
     if (!log_) return;
@@ -164,18 +167,15 @@ class TrainReporter final : public TrainObserver {
   CheckpointTimer timer_;
 };
 
-void report(const Common& common, const TrainCommand& command, const Task& task, Model& model, const Threads& threads,
-            const Trainer& trainer, bool stopped) {
+void report(const Common& common, const TrainCommand& command, const Task& task, Model& model,
+            const Threads& threads, const Trainer& trainer, bool stopped) {
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(task.training, task.loss);
   const double objective = evaluator.objective(train, command.train.lambda);
-  json result{{"objective", objective},
-              {"accuracy", train.accuracy()},
-              {"train_accuracy", train.accuracy()},
-              {"epochs", trainer.epoch()},
-              {"seconds", trainer.seconds()},
-              {"model", command.output},
-              {"finished", !stopped}};
+  json result{
+      {"objective", objective},    {"accuracy", train.accuracy()}, {"train_accuracy", train.accuracy()},
+      {"epochs", trainer.epoch()}, {"seconds", trainer.seconds()}, {"model", command.output},
+      {"finished", !stopped}};
   std::string line = fmt::format("objective {:.5f}  train {:.2f}%", objective, 100 * train.accuracy());
   if (task.validation.size() > 0) {
     const double accuracy = evaluator.evaluate(task.validation, task.loss).accuracy();
@@ -209,7 +209,8 @@ int train(const Common& common, TrainCommand command) {
   check_fit(model, task.data);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
-  if (command.train.learning_rate <= 0) command.train.learning_rate = default_learning_rate(command.train.solver);
+  if (command.train.learning_rate <= 0)
+    command.train.learning_rate = default_learning_rate(command.train.solver);
   if (command.output.empty()) command.output = default_output(command, task.data);
   check_output("train", command.output, command.init, command.run_folder);
   note_training(command, task, model);
@@ -218,12 +219,13 @@ int train(const Common& common, TrainCommand command) {
   TrainReporter reporter(terminal, command, model, task.training.size());
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, command.train, threads);
   terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
-                format_count(task.training.size()), format_count(task.validation.size()), format_count(task.test.size()),
-                to_string(task.data.shape), task.data.classes);
+                format_count(task.training.size()), format_count(task.validation.size()),
+                format_count(task.test.size()), to_string(task.data.shape), task.data.classes);
   terminal.line("{}: {} parameters; {} with learning rate {}, lambda {}, batch {}, {} threads",
                 command.init.empty() ? command.arch : command.init,
-                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), command.train.solver,
-                command.train.learning_rate, command.train.lambda, command.train.batch, threads.count());
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
+                command.train.solver, command.train.learning_rate, command.train.lambda, command.train.batch,
+                threads.count());
 
   std::optional<RunLog> log;
   if (!command.run_folder.empty()) {
@@ -245,14 +247,16 @@ int train(const Common& common, TrainCommand command) {
   }
   const TrainOutcome outcome = trainer.run(reporter);
   if (outcome == TrainOutcome::diverged)
-    fail("train", "the loss is no longer a number; try a smaller --lr (it is {})", command.train.learning_rate);
+    fail("train", "the loss is no longer a number; try a smaller --lr (it is {})",
+         command.train.learning_rate);
   const bool stopped = outcome == TrainOutcome::stopped;
   reporter.save();
   write_onnx(model, command.output);
   if (stopped)
     terminal.line("stopped; the network so far is in {}{}", command.output,
-                  command.run_folder.empty() ? ""
-                                             : fmt::format("; go on with `lwsvm train --resume {}`", command.run_folder));
+                  command.run_folder.empty()
+                      ? ""
+                      : fmt::format("; go on with `lwsvm train --resume {}`", command.run_folder));
   report(common, command, task, model, threads, trainer, stopped);
   return stopped ? interrupt_exit_code() : done;
 }
@@ -261,22 +265,28 @@ int train(const Common& common, TrainCommand command) {
 
 void add_train(CLI::App& app, Common& common) {
   auto command = std::make_shared<TrainCommand>();
-  CLI::App* sub = app.add_subcommand("train", "train a network with Adam, Adadelta, Adagrad or Nesterov momentum");
-  sub->footer("Minimises  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i.  Stops after --epochs, or at Ctrl-C with "
-              "what it has.\n\n" +
-              arch_grammar());
+  CLI::App* sub =
+      app.add_subcommand("train", "train a network with Adam, Adadelta, Adagrad or Nesterov momentum");
+  sub->footer(
+      "Minimises  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i.  Stops after --epochs, or at Ctrl-C with "
+      "what it has.\n\n" +
+      arch_grammar());
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
   command->normalize.add_to(*sub);
-  CLI::Option* arch = sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
-                          ->capture_default_str();
+  CLI::Option* arch =
+      sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
+          ->capture_default_str();
   sub->add_option("--init", command->init, "start from this ONNX file instead")->excludes(arch);
-  sub->add_option("-o,--output", command->output, "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
-  sub->add_option("--solver", command->train.solver, "adagrad, adadelta, adam or nesterov")->capture_default_str();
+  sub->add_option("-o,--output", command->output,
+                  "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
+  sub->add_option("--solver", command->train.solver, "adagrad, adadelta, adam or nesterov")
+      ->capture_default_str();
   sub->add_option("--lr", command->train.learning_rate,
                   "learning rate (default: adagrad 0.01, adadelta 1, adam 0.001, nesterov 0.01)")
       ->check(CLI::PositiveNumber);
-  sub->add_option("--lambda", command->train.lambda, "weight of the regulariser (default: 0.001, or that of --init)")
+  sub->add_option("--lambda", command->train.lambda,
+                  "weight of the regulariser (default: 0.001, or that of --init)")
       ->check(CLI::NonNegativeNumber)
       ->each([command](const std::string&) { command->lambda_given = true; });
   sub->add_option("--epochs", command->train.epochs, "passes over the training part")->capture_default_str();

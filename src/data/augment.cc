@@ -44,8 +44,9 @@ std::vector<ImageTransform> parse_augmentation(const std::string& text, const Im
       continue;
     }
     const std::string digits = word.starts_with("shift") ? word.substr(5) : "";
-    const bool number = !digits.empty() && digits.size() < 5 &&
-                        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !digits.empty() && digits.size() < 5 &&
+        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!number) fail("augment", "'{}' is not known; there are flip and shiftK, as in flip,shift2", word);
     const int pixels = std::stoi(digits);
     if (pixels < 1 || pixels >= std::min(shape.height, shape.width))

@@ -3,9 +3,9 @@
 //   flip      one copy, mirrored left to right
 //   shiftK    four copies, moved by K pixels left, right, up and down; what comes in from outside is 0
 //
-// Every (image, transform) is a sample of its own, the same every time it is read: number t * N + i is transform t of
-// image i, and transform 0 is the image as it is. So everything that holds for samples (dual blocks, certificate,
-// resuming) holds for these, and the objective is the mean over the enlarged set.
+// Every (image, transform) is a sample of its own, the same every time it is read: number t * N + i is
+// transform t of image i, and transform 0 is the image as it is. So everything that holds for samples (dual
+// blocks, certificate, resuming) holds for these, and the objective is the mean over the enlarged set.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ void apply(const ImageTransform& transform, const ImageShape& shape, float* imag
 class AugmentedSource final : public SampleSource {
  public:
   // The original must outlive this.
-  AugmentedSource(const SampleSource& original, const ImageShape& shape, std::vector<ImageTransform> transforms)
+  AugmentedSource(const SampleSource& original, const ImageShape& shape,
+                  std::vector<ImageTransform> transforms)
       : original_(original), shape_(shape), transforms_(std::move(transforms)) {}
 
   std::int64_t size() const override {

@@ -1,4 +1,5 @@
-// Part of a data set, in a given order, as a source of samples: what a split or a test set looks like to a network.
+// Part of a data set, in a given order, as a source of samples: what a split or a test set looks like to a
+// network.
 #pragma once
 
 #include <numeric>

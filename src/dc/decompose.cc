@@ -20,7 +20,8 @@ namespace {
 
 constexpr int none = -1;
 
-// A value as the difference of two nodes; d = none is zero. Affine: linear in the open layer's weights, or constant.
+// A value as the difference of two nodes; d = none is zero. Affine: linear in the open layer's weights, or
+// constant.
 struct Pair {
   int c = none, d = none;
   bool affine = true;
@@ -29,7 +30,8 @@ struct Pair {
 
 std::vector<float> positive(const std::vector<float>& values, float sign) {
   std::vector<float> result(values.size());
-  std::transform(values.begin(), values.end(), result.begin(), [sign](float v) { return std::max(sign * v, 0.0f); });
+  std::transform(values.begin(), values.end(), result.begin(),
+                 [sign](float v) { return std::max(sign * v, 0.0f); });
   return result;
 }
 
@@ -82,7 +84,8 @@ class Decomposer {
   int add_with(std::shared_ptr<const Layer> layer, int input, const std::vector<float>& parameters) {
     const int node = add(std::move(layer), {input});
     LWSVM_CHECK(graph().node(node).trained.size == static_cast<std::int64_t>(parameters.size()));
-    std::copy(parameters.begin(), parameters.end(), graph().parameters().begin() + graph().node(node).trained.begin);
+    std::copy(parameters.begin(), parameters.end(),
+              graph().parameters().begin() + graph().node(node).trained.begin);
     return node;
   }
   int add_free(std::shared_ptr<const Layer> layer, std::vector<int> inputs) {
@@ -106,8 +109,9 @@ class Decomposer {
     return add_free(std::make_shared<MaximumLayer>(), {a, b});
   }
   int shifted(int node, float offset) {
-    return offset == 0.0f ? node
-                          : add(std::make_shared<AffineLayer>(std::vector<float>{}, std::vector<float>{offset}), {node});
+    return offset == 0.0f
+               ? node
+               : add(std::make_shared<AffineLayer>(std::vector<float>{}, std::vector<float>{offset}), {node});
   }
   int scaled(int node, const std::vector<float>& factors) {
     if (node == none || !any_nonzero(factors)) return none;
@@ -129,7 +133,8 @@ class Decomposer {
     const bool frozen = std::find(frozen_.begin(), frozen_.end(), index) != frozen_.end();
     const bool affine = std::all_of(in.begin(), in.end(), [](const Pair& p) { return p.affine; });
     const bool constant = std::all_of(in.begin(), in.end(), [](const Pair& p) { return p.constant; });
-    if (affine && (frozen || constant || node.layer->linearity() == Linearity::linear)) return keep(node, in, constant);
+    if (affine && (frozen || constant || node.layer->linearity() == Linearity::linear))
+      return keep(node, in, constant);
     LWSVM_CHECK(!frozen);  // free layers are the last ones: nothing frozen lies behind a convex value
     Pair out = node.layer->linearity() == Linearity::linear ? linear(node, in) : piecewise(node, in);
     out.affine = false;
@@ -178,18 +183,22 @@ class Decomposer {
     if (kind == "BatchNorm") return batch_norm(node, in[0]);
     if (kind == "Affine") {
       const auto& layer = static_cast<const AffineLayer&>(*node.layer);
-      return signed_split(in[0], layer.scale(), [&](int input, const std::vector<float>& scale, bool constant) {
-        return add(std::make_shared<AffineLayer>(scale, constant ? layer.offset() : std::vector<float>{}), {input});
-      });
+      return signed_split(
+          in[0], layer.scale(), [&](int input, const std::vector<float>& scale, bool constant) {
+            return add(std::make_shared<AffineLayer>(scale, constant ? layer.offset() : std::vector<float>{}),
+                       {input});
+          });
     }
     if (kind == "Normalize") {
       const auto& layer = static_cast<const NormalizeLayer&>(*node.layer);
       std::vector<float> factors;
       for (float deviation : layer.deviation()) factors.push_back(1.0f / deviation);
-      const int centred = add(std::make_shared<NormalizeLayer>(layer.mean(), std::vector<float>{}), {in[0].c});
-      return signed_split({centred, in[0].d, false}, factors, [&](int input, const std::vector<float>& scale, bool) {
-        return add(std::make_shared<AffineLayer>(scale, std::vector<float>{}), {input});
-      });
+      const int centred =
+          add(std::make_shared<NormalizeLayer>(layer.mean(), std::vector<float>{}), {in[0].c});
+      return signed_split({centred, in[0].d, false}, factors,
+                          [&](int input, const std::vector<float>& scale, bool) {
+                            return add(std::make_shared<AffineLayer>(scale, std::vector<float>{}), {input});
+                          });
     }
     if (kind == "Sub") return {sum({in[0].c, in[1].d}), sum({in[0].d, in[1].c})};
     if (kind == "Add") {
@@ -205,7 +214,8 @@ class Decomposer {
       const auto& layer = static_cast<const PadLayer&>(*node.layer);
       Pair out;
       out.c = add(node.layer, {in[0].c});
-      if (in[0].d != none) out.d = add(std::make_shared<PadLayer>(layer.before(), layer.after(), 0.0f), {in[0].d});
+      if (in[0].d != none)
+        out.d = add(std::make_shared<PadLayer>(layer.before(), layer.after(), 0.0f), {in[0].d});
       return out;
     }
     return both(node, in);  // pooling by averages, and layers that only move numbers
@@ -221,7 +231,8 @@ class Decomposer {
       const bool bias = constant && static_cast<std::int64_t>(all.size()) > weight_count;
       if (node.layer->kind() == "Dense") {
         const auto& layer = static_cast<const DenseLayer&>(*node.layer);
-        return add_with(std::make_shared<DenseLayer>(layer.in_features(), layer.out_features(), bias), input, parameters);
+        return add_with(std::make_shared<DenseLayer>(layer.in_features(), layer.out_features(), bias), input,
+                        parameters);
       }
       ConvolutionSpec spec = static_cast<const ConvolutionLayer&>(*node.layer).spec();
       spec.bias = bias;
@@ -252,7 +263,11 @@ class Decomposer {
     const bool any = std::any_of(in.begin(), in.end(), [](const Pair& p) { return p.d != none; });
     for (const Pair& p : in) {
       c.push_back(p.c);
-      if (any) d.push_back(p.d != none ? p.d : add(std::make_shared<AffineLayer>(std::vector<float>{0.0f}, std::vector<float>{}), {p.c}));
+      if (any)
+        d.push_back(
+            p.d != none
+                ? p.d
+                : add(std::make_shared<AffineLayer>(std::vector<float>{0.0f}, std::vector<float>{}), {p.c}));
     }
     return {add(node.layer, c), any ? add(node.layer, d) : none};
   }
@@ -309,7 +324,8 @@ class Decomposer {
       shift_m.push_back(std::max(a - 1.0f, 0.0f));
     }
     const int m = maximum(in.c, in.d);
-    return {sum({scaled(in.c, keep_c), scaled(m, give_m)}), sum({in.d, scaled(in.c, shift_c), scaled(m, shift_m)})};
+    return {sum({scaled(in.c, keep_c), scaled(m, give_m)}),
+            sum({in.d, scaled(in.c, shift_c), scaled(m, shift_m)})};
   }
 
   Pair extreme(const std::vector<Pair>& in, bool minimum) {
@@ -376,7 +392,8 @@ class Decomposer {
       return add_with(std::make_shared<DenseLayer>(q, classes, with_bias), input, weights);
     };
     const int value = dense(in.c, above, !bias.empty());
-    join(sum({value, dense(in.d, below, false)}), dense(in.d, above, false), sum({value, dense(in.d, top, false)}));
+    join(sum({value, dense(in.d, below, false)}), dense(in.d, above, false),
+         sum({value, dense(in.d, top, false)}));
   }
 
   void summed_blocks(const Pair& scores) {

@@ -64,8 +64,8 @@ Tail cut_tail(const Graph& network, int open_node) {
   if (const std::string reason = why_not_refinable(network, open_node); !reason.empty()) {
     std::vector<std::string> names;
     for (int layer : refinable_layers(network)) names.push_back(network.node(layer).name);
-    fail("refine", "layer '{}' cannot be refined: {}; layers that can: {}", network.node(open_node).name, reason,
-         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ",")));
+    fail("refine", "layer '{}' cannot be refined: {}; layers that can: {}", network.node(open_node).name,
+         reason, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ",")));
   }
   const std::vector<bool> depends = on_the_way_to_scores(network, open_node);
   const int scores = network.scores();

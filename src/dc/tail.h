@@ -1,9 +1,9 @@
 // The part of a network that depends on one layer: what the layer problem sees.
 //
-// Open a layer (give it free weights, freeze all others) and the graph falls into three parts: what comes before it
-// or beside it and stays constant, the layer, and its tail, everything that depends on its output. The tail is a
-// graph of its own; its inputs are the open layer's output and the constants that join it from beside (the other arm
-// of a residual block, the other branches of a concat): the *frontier*.
+// Open a layer (give it free weights, freeze all others) and the graph falls into three parts: what comes
+// before it or beside it and stays constant, the layer, and its tail, everything that depends on its output.
+// The tail is a graph of its own; its inputs are the open layer's output and the constants that join it from
+// beside (the other arm of a residual block, the other branches of a concat): the *frontier*.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace lwsvm {
 
 struct Tail {
   int open_node = -1;
-  Graph graph;                // input 0: the open layer's output; inputs 1..: the frontier; output: the scores
+  Graph graph;  // input 0: the open layer's output; inputs 1..: the frontier; output: the scores
   std::vector<int> frontier;  // nodes of the whole network, in the order of the inputs 1..
 };
 
@@ -24,8 +24,8 @@ std::vector<bool> dependents(const Graph& network, int node);
 // ... and of these the ones that the scores need: heads beside the scores do not count.
 std::vector<bool> on_the_way_to_scores(const Graph& network, int node);
 
-// Throws Error when a layer behind the open one is neither linear nor piecewise linear, naming it and the layers that
-// can be refined. Batch normalisation is frozen; dropout is left out.
+// Throws Error when a layer behind the open one is neither linear nor piecewise linear, naming it and the
+// layers that can be refined. Batch normalisation is frozen; dropout is left out.
 Tail cut_tail(const Graph& network, int open_node);
 
 // Layers with weights that can be opened, first to last.

@@ -28,9 +28,13 @@ dnnl::stream& stream() {
   return stream;
 }
 
-memory view(const Desc& desc, const float* data) { return {desc, cpu(), const_cast<float*>(data)}; }
+memory view(const Desc& desc, const float* data) {
+  return {desc, cpu(), const_cast<float*>(data)};
+}
 
-std::size_t floats(const Desc& desc) { return (desc.get_size() + sizeof(float) - 1) / sizeof(float); }
+std::size_t floats(const Desc& desc) {
+  return (desc.get_size() + sizeof(float) - 1) / sizeof(float);
+}
 
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
@@ -42,11 +46,11 @@ struct Window {
   memory::dims strides, dilation, pad_low, pad_high;
 };
 
-Desc weight_dims(std::int64_t out, std::int64_t in, const ConvolutionGeometry& g, Tag plain, Tag grouped_plain,
-                 bool any) {
-  const memory::dims dims = g.groups == 1
-                                ? memory::dims{out, in, g.kernel_height, g.kernel_width}
-                                : memory::dims{g.groups, out / g.groups, in / g.groups, g.kernel_height, g.kernel_width};
+Desc weight_dims(std::int64_t out, std::int64_t in, const ConvolutionGeometry& g, Tag plain,
+                 Tag grouped_plain, bool any) {
+  const memory::dims dims =
+      g.groups == 1 ? memory::dims{out, in, g.kernel_height, g.kernel_width}
+                    : memory::dims{g.groups, out / g.groups, in / g.groups, g.kernel_height, g.kernel_width};
   return {dims, f32, any ? Tag::any : (g.groups == 1 ? plain : grouped_plain)};
 }
 
@@ -143,22 +147,24 @@ void Convolution::Impl::make_input_gradient(const Window& window) {
   const std::int64_t reach_width = g.dilation_width * (g.kernel_width - 1);
   const memory::dims low{reach_height - g.pad_top, reach_width - g.pad_left};
   const memory::dims high{reach_height - g.pad_bottom, reach_width - g.pad_right};
-  const bool flips = g.stride_height == 1 && g.stride_width == 1 && low[0] >= 0 && low[1] >= 0 && high[0] >= 0 &&
-                     high[1] >= 0 && g.in_channels / g.groups >= 8;
+  const bool flips = g.stride_height == 1 && g.stride_width == 1 && low[0] >= 0 && low[1] >= 0 &&
+                     high[0] >= 0 && high[1] >= 0 && g.in_channels / g.groups >= 8;
   if (flips) {
-    flipped_desc.emplace(dnnl::convolution_forward::desc(
-                             dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, output,
-                             free_weights(g.in_channels, g.out_channels, g), input, {1, 1}, window.dilation, low, high),
+    flipped_desc.emplace(dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference,
+                                                         dnnl::algorithm::convolution_direct, output,
+                                                         free_weights(g.in_channels, g.out_channels, g),
+                                                         input, {1, 1}, window.dilation, low, high),
                          user_scratchpad(), cpu());
     flipped = dnnl::convolution_forward(*flipped_desc);
     backward_weights.resize(floats(flipped_desc->weights_desc()));
     reserve(*flipped_desc);
     return;
   }
-  backward_desc.emplace(dnnl::convolution_backward_data::desc(
-                            dnnl::algorithm::convolution_direct, input, free_weights(g.out_channels, g.in_channels, g),
-                            output, window.strides, window.dilation, window.pad_low, window.pad_high),
-                        user_scratchpad(), cpu(), forward_desc);
+  backward_desc.emplace(
+      dnnl::convolution_backward_data::desc(dnnl::algorithm::convolution_direct, input,
+                                            free_weights(g.out_channels, g.in_channels, g), output,
+                                            window.strides, window.dilation, window.pad_low, window.pad_high),
+      user_scratchpad(), cpu(), forward_desc);
   backward = dnnl::convolution_backward_data(*backward_desc);
   backward_weights.resize(floats(backward_desc->weights_desc()));
   reserve(*backward_desc);
@@ -167,9 +173,9 @@ void Convolution::Impl::make_input_gradient(const Window& window) {
 void Convolution::Impl::make_weight_gradient(const Window& window,
                                              const dnnl::convolution_forward::primitive_desc& forward_hint) {
   gradient_desc.emplace(
-      dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, input,
-                                               free_weights(g.out_channels, g.in_channels, g), bias, output,
-                                               window.strides, window.dilation, window.pad_low, window.pad_high),
+      dnnl::convolution_backward_weights::desc(
+          dnnl::algorithm::convolution_direct, input, free_weights(g.out_channels, g.in_channels, g), bias,
+          output, window.strides, window.dilation, window.pad_low, window.pad_high),
       user_scratchpad(), cpu(), forward_hint);
   gradient = dnnl::convolution_backward_weights(*gradient_desc);
   unpack = dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), gradient_desc->diff_weights_desc(), cpu(),
@@ -180,9 +186,9 @@ void Convolution::Impl::make_weight_gradient(const Window& window,
 Convolution::Convolution(const ConvolutionGeometry& geometry, int samples, ConvolutionUse use) try
     : impl_(std::make_unique<Impl>(geometry, samples, use)) {
 } catch (const dnnl::error& error) {
-  fail("convolution", "oneDNN has no kernel for {} -> {} channels, {}x{} window on {}x{}: {}", geometry.in_channels,
-       geometry.out_channels, geometry.kernel_height, geometry.kernel_width, geometry.in_height, geometry.in_width,
-       error.what());
+  fail("convolution", "oneDNN has no kernel for {} -> {} channels, {}x{} window on {}x{}: {}",
+       geometry.in_channels, geometry.out_channels, geometry.kernel_height, geometry.kernel_width,
+       geometry.in_height, geometry.in_width, error.what());
 }
 
 Convolution::~Convolution() = default;
@@ -194,22 +200,25 @@ void Convolution::pack(const float* weights) {
   if (impl_->flipped_desc) {
     AlignedBuffer<float> flipped(static_cast<std::size_t>(g.weight_count()));
     flip_and_transpose(g, weights, flipped.data());
-    reorder(plain_weights(g.in_channels, g.out_channels, g), flipped.data(), impl_->flipped_desc->weights_desc(),
-            impl_->backward_weights.data());
+    reorder(plain_weights(g.in_channels, g.out_channels, g), flipped.data(),
+            impl_->flipped_desc->weights_desc(), impl_->backward_weights.data());
   } else if (impl_->backward_desc) {
     reorder(plain, weights, impl_->backward_desc->weights_desc(), impl_->backward_weights.data());
   }
 }
 
-std::size_t Convolution::scratch_floats() const { return impl_->scratch; }
+std::size_t Convolution::scratch_floats() const {
+  return impl_->scratch;
+}
 
 void Convolution::forward(const float* input, const float* bias, float* output, float* scratch) const {
   SingleThreadScope single;
   const auto& desc = impl_->forward_desc;
-  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, view(impl_->input, input)},
-                                            {DNNL_ARG_WEIGHTS, view(desc.weights_desc(), impl_->forward_weights.data())},
-                                            {DNNL_ARG_DST, view(impl_->output, output)},
-                                            {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}};
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, view(impl_->input, input)},
+      {DNNL_ARG_WEIGHTS, view(desc.weights_desc(), impl_->forward_weights.data())},
+      {DNNL_ARG_DST, view(impl_->output, output)},
+      {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}};
   if (impl_->use.bias) arguments.emplace(DNNL_ARG_BIAS, view(impl_->bias, bias));
   impl_->forward.execute(stream(), arguments);
 }
@@ -227,25 +236,27 @@ void Convolution::input_gradient(const float* output_gradient, float* input_grad
   }
   LWSVM_CHECK(impl_->backward_desc.has_value());
   const auto& desc = *impl_->backward_desc;
-  impl_->backward.execute(stream(), {{DNNL_ARG_DIFF_DST, view(impl_->output, output_gradient)},
-                                     {DNNL_ARG_WEIGHTS, view(desc.weights_desc(), impl_->backward_weights.data())},
-                                     {DNNL_ARG_DIFF_SRC, view(impl_->input, input_gradient)},
-                                     {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}});
+  impl_->backward.execute(stream(),
+                          {{DNNL_ARG_DIFF_DST, view(impl_->output, output_gradient)},
+                           {DNNL_ARG_WEIGHTS, view(desc.weights_desc(), impl_->backward_weights.data())},
+                           {DNNL_ARG_DIFF_SRC, view(impl_->input, input_gradient)},
+                           {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}});
 }
 
 std::size_t Convolution::packed_gradient_floats() const {
   return impl_->gradient_desc ? floats(impl_->gradient_desc->diff_weights_desc()) : 0;
 }
 
-void Convolution::weight_gradient(const float* input, const float* output_gradient, float* packed_weights, float* bias,
-                                  float* scratch) const {
+void Convolution::weight_gradient(const float* input, const float* output_gradient, float* packed_weights,
+                                  float* bias, float* scratch) const {
   SingleThreadScope single;
   LWSVM_CHECK(impl_->gradient_desc.has_value());
   const auto& desc = *impl_->gradient_desc;
-  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, view(impl_->input, input)},
-                                            {DNNL_ARG_DIFF_DST, view(impl_->output, output_gradient)},
-                                            {DNNL_ARG_DIFF_WEIGHTS, view(desc.diff_weights_desc(), packed_weights)},
-                                            {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}};
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, view(impl_->input, input)},
+      {DNNL_ARG_DIFF_DST, view(impl_->output, output_gradient)},
+      {DNNL_ARG_DIFF_WEIGHTS, view(desc.diff_weights_desc(), packed_weights)},
+      {DNNL_ARG_SCRATCHPAD, view(desc.scratchpad_desc(), scratch)}};
   if (impl_->use.bias) arguments.emplace(DNNL_ARG_DIFF_BIAS, view(impl_->bias, bias));
   impl_->gradient.execute(stream(), arguments);
 }

@@ -2,9 +2,9 @@
 //
 //   y[o][p] = b[o] + sum_{c, k} w[o][c][k] x[c][stride p + dilation k - pad]
 //
-// The gradient with respect to the input is, for stride 1, itself a convolution of the output gradient with the
-// flipped and transposed weights, and oneDNN's forward kernels are up to 1.5 times as fast as its backward-data
-// kernels (docs/performance.md): so that is what runs.
+// The gradient with respect to the input is, for stride 1, itself a convolution of the output gradient with
+// the flipped and transposed weights, and oneDNN's forward kernels are up to 1.5 times as fast as its
+// backward-data kernels (docs/performance.md): so that is what runs.
 #pragma once
 
 #include <cstdint>

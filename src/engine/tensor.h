@@ -1,11 +1,11 @@
 // What a block of numbers means: the shape of one sample, and in which order its elements lie in memory.
 //
-// A batch of n samples is n * size(shape) contiguous floats, without padding. Shapes leave the batch out: an image
-// is {channels, height, width}, a feature vector {features}.
+// A batch of n samples is n * size(shape) contiguous floats, without padding. Shapes leave the batch out: an
+// image is {channels, height, width}, a feature vector {features}.
 //
-// Two layouts are enough for oneDNN: on AVX2 its channels-last kernels are as fast as its blocked ones, and on
-// AVX-512 they are up to 1.5 times faster (docs/performance.md), with no padded channels for element-wise code to
-// respect. A batch-interleaved layout can join as a third value: no layer names a layout, kernels do.
+// Two layouts are enough for oneDNN: on AVX2 its channels-last kernels are as fast as its blocked ones, and
+// on AVX-512 they are up to 1.5 times faster (docs/performance.md), with no padded channels for element-wise
+// code to respect. A batch-interleaved layout can join as a third value: no layer names a layout, kernels do.
 #pragma once
 
 #include <cstddef>

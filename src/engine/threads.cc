@@ -29,10 +29,16 @@ void relax() {
 
 }  // namespace
 
-int hardware_threads() { return std::max(1, omp_get_num_procs()); }
+int hardware_threads() {
+  return std::max(1, omp_get_num_procs());
+}
 
-SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-SingleThreadScope::~SingleThreadScope() { omp_set_num_threads(before_); }
+SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+SingleThreadScope::~SingleThreadScope() {
+  omp_set_num_threads(before_);
+}
 
 class Threads::Pool {
  public:
@@ -78,7 +84,9 @@ class Threads::Pool {
   void serve(int worker) {
     std::uint64_t seen = 0;
     for (;;) {
-      for (int spin = 0; spin < spins_before_sleep && generation_.load(std::memory_order_acquire) == seen; ++spin) relax();
+      for (int spin = 0; spin < spins_before_sleep && generation_.load(std::memory_order_acquire) == seen;
+           ++spin)
+        relax();
       if (generation_.load(std::memory_order_acquire) == seen) {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return closing_ || generation_.load(std::memory_order_acquire) != seen; });
@@ -124,7 +132,9 @@ Threads::~Threads() = default;
 Threads::Threads(const Threads&) = default;
 Threads& Threads::operator=(const Threads&) = default;
 
-int Threads::count() const { return pool_->count(); }
+int Threads::count() const {
+  return pool_->count();
+}
 
 void Threads::for_each(int pieces, const std::function<void(int, int)>& body) const {
   if (pieces <= 1 || pool_->count() == 1 || inside_for_each) {

@@ -1,11 +1,12 @@
 // Work shared among threads, with results that do not depend on how many there are.
 //
-// Everything parallel in this program is a loop over independent pieces (chunks of a batch, ranges of a vector)
-// whose sizes do not depend on the number of threads; pieces are reduced in a fixed order afterwards.
+// Everything parallel in this program is a loop over independent pieces (chunks of a batch, ranges of a
+// vector) whose sizes do not depend on the number of threads; pieces are reduced in a fixed order afterwards.
 //
-// The threads are ours, not an OpenMP team: libgomp's wait by spinning, and on a machine that is busy with something
-// else that was seen to make a solve 20 times slower (5.8 s against 0.25 s with OMP_WAIT_POLICY=passive, which a
-// library cannot set for its caller). Ours spin for some microseconds, then sleep.
+// The threads are ours, not an OpenMP team: libgomp's wait by spinning, and on a machine that is busy with
+// something else that was seen to make a solve 20 times slower (5.8 s against 0.25 s with
+// OMP_WAIT_POLICY=passive, which a library cannot set for its caller). Ours spin for some microseconds, then
+// sleep.
 //
 // oneDNN must never open a thread team of its own: a primitive made for two threads and run inside a parallel
 // region gives wrong results without a word. So inside for_each, and wherever primitives are created, a
@@ -31,7 +32,8 @@ class SingleThreadScope {
   int before_;
 };
 
-// A handle: copies share their threads. One for_each at a time; called from inside another it runs on that thread.
+// A handle: copies share their threads. One for_each at a time; called from inside another it runs on that
+// thread.
 class Threads {
  public:
   explicit Threads(int count = 0);  // 0: as many as there are cores
@@ -41,7 +43,8 @@ class Threads {
 
   int count() const;
 
-  // body(piece, worker) for piece in 0..pieces-1, worker in 0..count-1. The first exception thrown is rethrown here.
+  // body(piece, worker) for piece in 0..pieces-1, worker in 0..count-1. The first exception thrown is
+  // rethrown here.
   void for_each(int pieces, const std::function<void(int piece, int worker)>& body) const;
 
   // body(begin, end) over fixed-size ranges of 0..size-1.

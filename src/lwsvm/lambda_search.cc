@@ -15,16 +15,18 @@ namespace {
 std::vector<double> grid(const LambdaSearchOptions& options) {
   std::vector<double> lambdas;
   const double step = std::pow(10.0, -1.0 / options.per_decade);
-  for (double lambda = options.largest; lambda > options.smallest * 0.999; lambda *= step) lambdas.push_back(lambda);
+  for (double lambda = options.largest; lambda > options.smallest * 0.999; lambda *= step)
+    lambdas.push_back(lambda);
   return lambdas;
 }
 
 }  // namespace
 
-LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation, const Loss& loss,
-                           const LambdaSearchOptions& options, const Threads& threads,
+LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation,
+                           const Loss& loss, const LambdaSearchOptions& options, const Threads& threads,
                            const std::function<bool(const LambdaTrial&)>& report) {
-  if (validation.size() == 0) fail("lambda", "--lambda auto needs validation samples; give --val, or a lambda");
+  if (validation.size() == 0)
+    fail("lambda", "--lambda auto needs validation samples; give --val, or a lambda");
   const std::vector<int> layers = refinable_layers(graph);
   if (layers.empty()) fail("lambda", "no layer of this network can be refined");
   const int node = layers.back();

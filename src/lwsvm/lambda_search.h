@@ -1,8 +1,8 @@
 // Chooses lambda by validation accuracy: the only number that LW-SVM leaves to choose.
 //
-// The last layer's SVM is solved for a geometric grid of lambdas, from the largest down, each dual warm-started from
-// the one before (which planes are feasible does not depend on lambda). The lambda with the best validation accuracy
-// wins; ties go to the larger one.
+// The last layer's SVM is solved for a geometric grid of lambdas, from the largest down, each dual
+// warm-started from the one before (which planes are feasible does not depend on lambda). The lambda with the
+// best validation accuracy wins; ties go to the larger one.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ struct LambdaChoice {
   std::vector<LambdaTrial> trials;  // largest lambda first
 };
 
-// `report` is told after every trial and returns false to stop early (with the best so far). The graph is left as it
-// was.
-LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation, const Loss& loss,
-                           const LambdaSearchOptions& options, const Threads& threads,
+// `report` is told after every trial and returns false to stop early (with the best so far). The graph is
+// left as it was.
+LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation,
+                           const Loss& loss, const LambdaSearchOptions& options, const Threads& threads,
                            const std::function<bool(const LambdaTrial&)>& report);
 
 }  // namespace lwsvm

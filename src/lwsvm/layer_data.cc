@@ -31,7 +31,8 @@ LWSVM_SIMD void pack_bits(const std::uint8_t* bytes, std::size_t count, std::uin
   }
   if (count % 8 != 0) {
     unsigned value = 0;
-    for (std::size_t k = 0; k < count % 8; ++k) value |= static_cast<unsigned>(bytes[count / 8 * 8 + k] & 1) << k;
+    for (std::size_t k = 0; k < count % 8; ++k)
+      value |= static_cast<unsigned>(bytes[count / 8 * 8 + k] & 1) << k;
     bits[count / 8] = static_cast<std::uint8_t>(value);
   }
 }
@@ -81,7 +82,8 @@ void LayerInputs::run_prefix(std::span<const std::int32_t> samples, int worker) 
   float* images = images_[static_cast<std::size_t>(worker)].data();
   // A short chunk is filled up with its last sample: the program always runs on `chunk` of them.
   for (int i = 0; i < chunk_; ++i)
-    source_.read(samples[std::min(static_cast<std::size_t>(i), samples.size() - 1)], images + i * image_.size());
+    source_.read(samples[std::min(static_cast<std::size_t>(i), samples.size() - 1)],
+                 images + i * image_.size());
   // Sources write channels first; the program, which hands out z channels last, takes its input so too.
   TensorSpec wanted = image_;
   if (image_.shape.size() == 3) wanted.layout = Layout::channels_last;
@@ -104,8 +106,8 @@ void LayerInputs::fetch(std::span<const std::int32_t> samples, std::span<float* 
         std::copy_n(values_.data() + samples[i] * row_ + offset, length,
                     targets[part] + static_cast<std::int64_t>(i) * length);
     else
-      std::copy_n(prefix_part(static_cast<int>(part), worker), length * static_cast<std::int64_t>(samples.size()),
-                  targets[part]);
+      std::copy_n(prefix_part(static_cast<int>(part), worker),
+                  length * static_cast<std::int64_t>(samples.size()), targets[part]);
     offset += length;
   }
 }
@@ -143,7 +145,8 @@ void PatternCache::store(std::int64_t sample, const std::uint8_t* patterns, int 
 void PatternCache::load(std::int64_t sample, std::uint8_t* patterns, int at) const {
   const std::uint8_t* source = packed_.data() + static_cast<std::size_t>(sample) * row_;
   for (const PatternSection& section : sections_) {
-    std::uint8_t* target = patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
+    std::uint8_t* target =
+        patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
     if (section.bits == 1)
       unpack_bits(source, section.bytes_per_sample, target);
     else

@@ -3,8 +3,8 @@
 //   frontier   values that join its tail from beside (residual arms, other branches),
 //   patterns   which linear pieces the frozen layers behind it chose at w_t: bits and indices.
 //
-// Kept in memory where it fits the budget; otherwise z and the frontier are computed again for every chunk by running
-// the network up to the layer.
+// Kept in memory where it fits the budget; otherwise z and the frontier are computed again for every chunk by
+// running the network up to the layer.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace lwsvm {
 
 class LayerInputs {
  public:
-  LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int chunk, std::uint64_t budget,
-              const Threads& threads);
+  LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int chunk,
+              std::uint64_t budget, const Threads& threads);
 
   bool cached() const { return cached_; }
   std::uint64_t bytes() const { return values_.size() * sizeof(float); }
@@ -40,7 +40,7 @@ class LayerInputs {
 
   const SampleSource& source_;
   int chunk_;
-  TensorSpec image_;               // as the source writes it
+  TensorSpec image_;  // as the source writes it
   Program prefix_;
   std::vector<Workspace> workspaces_;
   std::vector<AlignedBuffer<float>> images_;  // per worker: a chunk as the source writes it

@@ -46,18 +46,21 @@ std::vector<float> weights_of(const Graph& network, int node) {
   return {begin, begin + network.node(node).trained.size};
 }
 
-std::uint64_t bytes_of_floats(std::int64_t count) { return static_cast<std::uint64_t>(count) * sizeof(float); }
+std::uint64_t bytes_of_floats(std::int64_t count) {
+  return static_cast<std::uint64_t>(count) * sizeof(float);
+}
 
-// What of the memory is left for the inputs once everything that cannot be recomputed has its share: patterns, concave
-// slopes, and the blocks of the dual (label blocks are too small to count).
+// What of the memory is left for the inputs once everything that cannot be recomputed has its share:
+// patterns, concave slopes, and the blocks of the dual (label blocks are too small to count).
 std::uint64_t memory_for_inputs(const LayerProblemOptions& options, const Decomposition& decomposition,
                                 const Program& program, const OpenLayer& layer, std::int64_t samples) {
   std::uint64_t taken = PatternCache::bytes_for(program.replayed_patterns(), samples);
   if (!decomposition.labels_only) {
     const std::uint64_t slopes = bytes_of_floats(samples * layer.output_size());
     taken += slopes;
-    taken += layer.dense() ? slopes
-                           : std::min(bytes_of_floats(samples * layer.dimension()), memory_for_blocks(options.memory));
+    taken += layer.dense()
+                 ? slopes
+                 : std::min(bytes_of_floats(samples * layer.dimension()), memory_for_blocks(options.memory));
   }
   return taken < options.memory ? options.memory - taken : 0;
 }
@@ -68,8 +71,8 @@ struct BestLabel {
   double value = 0;  // max_y Delta + S_y, plus D_{y_i}
 };
 
-BestLabel best_label(const MarginMatrix& margins, int truth, const float* blocks, const Decomposition& decomposition,
-                     std::vector<float>& buffer) {
+BestLabel best_label(const MarginMatrix& margins, int truth, const float* blocks,
+                     const Decomposition& decomposition, std::vector<float>& buffer) {
   buffer.assign(blocks, blocks + decomposition.classes);
   BestLabel best;
   best.label = augment(margins, truth, buffer.data());
@@ -95,7 +98,8 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
   for (int worker = 0; worker < threads.count(); ++worker) {
     Lane lane;
     lane.workspace = program_.make_workspace();
-    // Chunks shorter than `chunk` leave the patterns behind them as they were: zeros, at worst, are indices in range.
+    // Chunks shorter than `chunk` leave the patterns behind them as they were: zeros, at worst, are indices
+    // in range.
     std::fill(lane.workspace.patterns.begin(), lane.workspace.patterns.end(), std::uint8_t{0});
     lane.inputs.resize(static_cast<std::size_t>(chunk * layer_.input_size()));
     lane.outputs.resize(static_cast<std::size_t>(chunk * layer_.output_size()));
@@ -112,7 +116,9 @@ void TailRunner::record_at_anchor(std::span<const float> anchor, std::uint64_t b
   if (!decomposition_.labels_only) {
     const std::uint64_t wanted = slope_bytes_for(samples(), layer_.output_size());
     if (wanted > budget)
-      fail("refine", "searching behind this layer needs {} for its concave slopes; raise --memory or use --search labels",
+      fail("refine",
+           "searching behind this layer needs {} for its concave slopes; raise --memory or use --search "
+           "labels",
            format_bytes(static_cast<double>(wanted)));
     concave_slopes_.resize(static_cast<std::size_t>(samples() * layer_.output_size()));
     concave_offsets_.resize(static_cast<std::size_t>(samples()));
@@ -127,8 +133,8 @@ void TailRunner::record_at_anchor(std::span<const float> anchor, std::uint64_t b
     if (decomposition_.labels_only) return;
     const int width = decomposition_.width(), concave = decomposition_.concave_at();
     for (std::size_t i = 0; i < part.size(); ++i)
-      concave_offsets_[static_cast<std::size_t>(part[i])] =
-          static_cast<double>(blocks[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(concave + label(part[i]))]);
+      concave_offsets_[static_cast<std::size_t>(part[i])] = static_cast<double>(
+          blocks[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(concave + label(part[i]))]);
     float* seed = clear_seeds(worker);
     for (std::size_t i = 0; i < part.size(); ++i)
       seed[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(concave + label(part[i]))] = 1.0f;
@@ -223,12 +229,12 @@ class LabelLayerModel final : public LabelModel {
       if (layer.dense()) {
         std::copy_n(slopes, static_cast<std::int64_t>(part.size()) * layer.output_size(),
                     slopes_.data() + first * static_cast<std::size_t>(layer.output_size()));
-        runner_.inputs().fetch_inputs(part, inputs_.data() + first * static_cast<std::size_t>(layer.input_size()),
-                                      worker);
+        runner_.inputs().fetch_inputs(
+            part, inputs_.data() + first * static_cast<std::size_t>(layer.input_size()), worker);
       } else {
         runner_.inputs().fetch_inputs(part, runner_.lane(worker).inputs.data(), worker);
-        runner_.slope_rows(slopes, part.size(), rows_.data() + first * static_cast<std::size_t>(layer.dimension()),
-                           worker);
+        runner_.slope_rows(slopes, part.size(),
+                           rows_.data() + first * static_cast<std::size_t>(layer.dimension()), worker);
       }
     });
     if (layer.dense()) {
@@ -251,7 +257,9 @@ class LabelLayerModel final : public LabelModel {
 class FreePlanes {
  public:
   FreePlanes(TailRunner& runner, const MarginMatrix& margins)
-      : runner_(runner), margins_(margins), buffers_(static_cast<std::size_t>(runner.threads().count())),
+      : runner_(runner),
+        margins_(margins),
+        buffers_(static_cast<std::size_t>(runner.threads().count())),
         found_(buffers_.size()) {}
 
   // slopes (a row a sample): delta* at u; offsets: ell*. u is left in the worker's lane.
@@ -268,7 +276,8 @@ class FreePlanes {
     float* seeds = runner_.clear_seeds(worker);
     for (std::size_t i = 0; i < part.size(); ++i) {
       seeds[i * width + static_cast<std::size_t>(found[i].label)] = 1.0f;
-      if (d.has_shared) seeds[i * width + static_cast<std::size_t>(d.shared_at() + runner_.label(part[i]))] = 1.0f;
+      if (d.has_shared)
+        seeds[i * width + static_cast<std::size_t>(d.shared_at() + runner_.label(part[i]))] = 1.0f;
     }
     const float* convex = runner_.backward(worker);
     const float* outputs = runner_.lane(worker).outputs.data();
@@ -288,7 +297,8 @@ class FreePlanes {
 
 class FactoredLayerModel final : public FactoredModel {
  public:
-  FactoredLayerModel(TailRunner& runner, const MarginMatrix& margins) : runner_(runner), planes_(runner, margins) {}
+  FactoredLayerModel(TailRunner& runner, const MarginMatrix& margins)
+      : runner_(runner), planes_(runner, margins) {}
 
   std::int64_t samples() const override { return runner_.samples(); }
   std::int64_t outputs() const override { return runner_.layer().output_size(); }
@@ -314,10 +324,13 @@ class FactoredLayerModel final : public FactoredModel {
 class ExplicitLayerModel final : public ExplicitModel {
  public:
   ExplicitLayerModel(TailRunner& runner, const MarginMatrix& margins, std::uint64_t memory)
-      : runner_(runner), planes_(runner, margins), slopes_(static_cast<std::size_t>(runner.threads().count())) {
+      : runner_(runner),
+        planes_(runner, margins),
+        slopes_(static_cast<std::size_t>(runner.threads().count())) {
     const std::uint64_t wanted = bytes_of_floats(runner.samples() * dimension());
     const std::uint64_t budget = std::max<std::uint64_t>(memory_for_blocks(memory), 1);
-    group_ = static_cast<std::int64_t>(std::min((wanted + budget - 1) / budget, static_cast<std::uint64_t>(runner.samples())));
+    group_ = static_cast<std::int64_t>(
+        std::min((wanted + budget - 1) / budget, static_cast<std::uint64_t>(runner.samples())));
     group_ = std::max<std::int64_t>(group_, 1);
   }
 
@@ -414,7 +427,8 @@ struct LayerProblem::Models {
 };
 
 LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSource& source,
-                           const MarginMatrix& margins, const LayerProblemOptions& options, const Threads& threads)
+                           const MarginMatrix& margins, const LayerProblemOptions& options,
+                           const Threads& threads)
     : anchor_(weights_of(network, open_node)),
       tail_(cut_tail(network, open_node)),
       models_(new Models{margins, {}, {}, {}, {}, {}}) {
@@ -424,7 +438,8 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   const bool last = tail_.graph.output() == 0 && network.node(open_node).layer->kind() == "Dense";
   if (last && options.exact_svm_layer) {
     form_ = "exact";
-    svm_inputs_ = std::make_unique<LayerInputs>(network, tail_, source, TailRunner::chunk, options.memory, threads);
+    svm_inputs_ =
+        std::make_unique<LayerInputs>(network, tail_, source, TailRunner::chunk, options.memory, threads);
     models_->features = std::make_unique<LayerFeatures>(*svm_inputs_, source.size(), threads);
     SvmLayerOptions svm;
     svm.bias = network.node(open_node).parameters.size() > 1 ? Bias::yes : Bias::no;
@@ -442,27 +457,32 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
     models_->oracle = std::make_unique<FactoredOracle>(*models_->factored, threads);
   } else {
     form_ = "explicit";
-    models_->explicit_model = std::make_unique<ExplicitLayerModel>(*runner_, models_->margins, options.memory);
-    models_->oracle = std::make_unique<ExplicitOracle>(
-        *models_->explicit_model, threads, batch_that_fits(runner_->layer().dimension(), options.memory, 250));
+    models_->explicit_model =
+        std::make_unique<ExplicitLayerModel>(*runner_, models_->margins, options.memory);
+    models_->oracle =
+        std::make_unique<ExplicitOracle>(*models_->explicit_model, threads,
+                                         batch_that_fits(runner_->layer().dimension(), options.memory, 250));
   }
   blocks_ = std::make_unique<FrankWolfe>(*models_->oracle, options.step_rule, threads);
 }
 
 LayerProblem::~LayerProblem() = default;
 
-Oracle* LayerProblem::oracle() { return models_->oracle.get(); }
+Oracle* LayerProblem::oracle() {
+  return models_->oracle.get();
+}
 
 std::uint64_t LayerProblem::cache_bytes() const {
   return runner_ ? runner_->cache_bytes() : svm_inputs_->bytes();
 }
 
-std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs) { return bytes_of_floats(samples * outputs); }
+std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs) {
+  return bytes_of_floats(samples * outputs);
+}
 
 int free_layer_count(const Graph& network, int open_node) {
   return static_cast<int>(piecewise_layers(cut_tail(network, open_node)).size());
 }
-
 
 int batch_that_fits(std::int64_t dimension, std::uint64_t memory, int wanted) {
   const std::uint64_t fits = memory / 4 / bytes_of_floats(dimension);

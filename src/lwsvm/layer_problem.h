@@ -3,13 +3,13 @@
 //   H_i(w) = max_y [ Delta(y, y_i) + S_y(w) ] + D_{y_i}(w) - (K_{y_i} linearised at w_t)(w)
 //
 // with S, D, K from src/dc. Three forms, by what is searched and what the layer is:
-//   labels     nothing behind the layer is free: scores are linear in w, blocks remember a point of the simplex
-//   factored   a dense layer, any search space: blocks remember delta in R^p                      [BZK17, Prop. 5]
+//   labels     nothing behind the layer is free: scores are linear in w, blocks remember a point of the
+//   simplex factored   a dense layer, any search space: blocks remember delta in R^p [BZK17, Prop. 5]
 //   explicit   a convolution, search space beyond the labels: blocks remember psi itself
 // and for a last layer with nothing but its bias behind it, the exact solver SvmLayer.
 //
-// Work is done chunk by chunk: z from LayerInputs, u = W z + b by OpenLayer, the tail by a Program that replays the
-// patterns of its frozen layers, and back.
+// Work is done chunk by chunk: z from LayerInputs, u = W z + b by OpenLayer, the tail by a Program that
+// replays the patterns of its frozen layers, and back.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@
 namespace lwsvm {
 
 struct LayerProblemOptions {
-  int free_layers = 0;                       // how many of the last piecewise linear layers are searched
+  int free_layers = 0;  // how many of the last piecewise linear layers are searched
   LossSplit split = LossSplit::tight;
   StepRule step_rule = StepRule::per_block;
-  bool exact_svm_layer = true;               // Frank-Wolfe steps there too, if false
+  bool exact_svm_layer = true;  // Frank-Wolfe steps there too, if false
   std::uint64_t memory = std::uint64_t{4} << 30;
 };
 
@@ -44,7 +44,8 @@ class TailRunner {
   static constexpr int chunk = 25;
 
   TailRunner(const Graph& network, const Tail& tail, const SampleSource& source,
-             std::span<const std::int32_t> labels, const LayerProblemOptions& options, const Threads& threads);
+             std::span<const std::int32_t> labels, const LayerProblemOptions& options,
+             const Threads& threads);
 
   const Decomposition& decomposition() const { return decomposition_; }
   OpenLayer& layer() { return layer_; }
@@ -73,9 +74,10 @@ class TailRunner {
   };
   Lane& lane(int worker) { return lanes_[static_cast<std::size_t>(worker)]; }
 
-  // z and frontier, u at the layer's loaded weights, the tail with frozen patterns replayed (or recorded, at w_t).
-  // Returns the blocks S, D, K, a row a sample.
-  const float* forward(std::span<const std::int32_t> samples, int worker, PatternUse use = PatternUse::replay);
+  // z and frontier, u at the layer's loaded weights, the tail with frozen patterns replayed (or recorded, at
+  // w_t). Returns the blocks S, D, K, a row a sample.
+  const float* forward(std::span<const std::int32_t> samples, int worker,
+                       PatternUse use = PatternUse::replay);
   // Where the derivatives with respect to the blocks go, zeroed; a row a sample.
   float* clear_seeds(int worker);
   // Patterns alone: enough for a backward pass when nothing is free.
@@ -89,7 +91,9 @@ class TailRunner {
   const float* concave_slope(std::int32_t sample) const {
     return concave_slopes_.data() + sample * layer_.output_size();
   }
-  double concave_offset(std::int32_t sample) const { return concave_offsets_[static_cast<std::size_t>(sample)]; }
+  double concave_offset(std::int32_t sample) const {
+    return concave_offsets_[static_cast<std::size_t>(sample)];
+  }
 
  private:
   void record_at_anchor(std::span<const float> anchor, std::uint64_t budget);
@@ -103,7 +107,7 @@ class TailRunner {
   LayerInputs inputs_;
   PatternCache patterns_;
   std::vector<Lane> lanes_;
-  AlignedBuffer<float> concave_slopes_;   // samples x u, when something is free
+  AlignedBuffer<float> concave_slopes_;  // samples x u, when something is free
   std::vector<double> concave_offsets_;
 };
 
@@ -117,7 +121,9 @@ class LayerProblem {
   BlockAscent& blocks() { return *blocks_; }
   Oracle* oracle();  // null in the exact form
   std::vector<float> anchor() const { return anchor_; }
-  bool is_svm_layer() const { return is_svm_layer_; }  // the model is exact: nothing but linear maps behind the layer
+  bool is_svm_layer() const {
+    return is_svm_layer_;
+  }  // the model is exact: nothing but linear maps behind the layer
   std::string form() const { return form_; }
   std::uint64_t cache_bytes() const;
 
@@ -141,6 +147,8 @@ std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs);
 // One psi for each block of a batch takes at most a quarter of the memory.
 int batch_that_fits(std::int64_t dimension, std::uint64_t memory, int wanted);
 // Explicit blocks may take half of it.
-inline std::uint64_t memory_for_blocks(std::uint64_t memory) { return memory / 2; }
+inline std::uint64_t memory_for_blocks(std::uint64_t memory) {
+  return memory / 2;
+}
 
 }  // namespace lwsvm

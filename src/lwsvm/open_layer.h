@@ -36,7 +36,8 @@ class OpenLayer {
 
   // Convolutions: psi of one sample, in the order of w; `packed` holds packed_floats().
   std::size_t packed_floats() const;
-  void slope_row(const float* input, const float* output_slope, float* row, float* packed, float* scratch) const;
+  void slope_row(const float* input, const float* output_slope, float* row, float* packed,
+                 float* scratch) const;
 
  private:
   int samples_;

@@ -60,7 +60,9 @@ std::vector<double> flat(const NetworkQuality& q) {
   return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy};
 }
 
-NetworkQuality quality_of(std::span<const double> values) { return {values[0], values[1], values[2], values[3]}; }
+NetworkQuality quality_of(std::span<const double> values) {
+  return {values[0], values[1], values[2], values[3]};
+}
 
 }  // namespace
 
@@ -75,10 +77,14 @@ void RefineOptions::validate() const {
 
 std::string_view to_string(RefineEnd end) {
   switch (end) {
-    case RefineEnd::passes_done: return "all passes done";
-    case RefineEnd::validation_fell: return "validation accuracy fell below the best";
-    case RefineEnd::little_gained: return "the objective fell by less than 0.5% in a pass";
-    case RefineEnd::stopped: return "stopped";
+    case RefineEnd::passes_done:
+      return "all passes done";
+    case RefineEnd::validation_fell:
+      return "validation accuracy fell below the best";
+    case RefineEnd::little_gained:
+      return "the objective fell by less than 0.5% in a pass";
+    case RefineEnd::stopped:
+      return "stopped";
   }
   return "";
 }
@@ -89,7 +95,7 @@ struct Refiner::ActiveSolve {
   std::unique_ptr<LayerProblem> problem;
   BcfwSolver solver;
   double mu;
-  std::uint64_t level = 0;    // how many piecewise linear layers behind it are free
+  std::uint64_t level = 0;  // how many piecewise linear layers behind it are free
   std::uint64_t attempt = 0;
   std::uint64_t further = 0;  // how often it was solved further
   std::uint64_t epochs = 0;   // of attempts that are over
@@ -133,7 +139,9 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
 
 Refiner::~Refiner() = default;
 
-double Refiner::initial_mu(int) const { return options_.mu.value_or(initial_mu_over_lambda * options_.lambda); }
+double Refiner::initial_mu(int) const {
+  return options_.mu.value_or(initial_mu_over_lambda * options_.lambda);
+}
 
 NetworkQuality Refiner::measure() {
   NetworkQuality quality;
@@ -170,7 +178,8 @@ RefineEnd Refiner::run(RefineObserver& observer) {
 }
 
 bool Refiner::current_is_best() const {
-  if (validation_ && current_.val_accuracy != best_.val_accuracy) return current_.val_accuracy > best_.val_accuracy;
+  if (validation_ && current_.val_accuracy != best_.val_accuracy)
+    return current_.val_accuracy > best_.val_accuracy;
   return current_.objective < best_.objective;
 }
 
@@ -196,11 +205,13 @@ void Refiner::keep_chosen() {
   if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
 }
 
-// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers, which
-// [BZK17, Obs. 1] and the authors' code choose too. With Search::full every layer starts at Y and is widened.
+// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers,
+// which [BZK17, Obs. 1] and the authors' code choose too. With Search::full every layer starts at Y and is
+// widened.
 int Refiner::first_level(int node) const {
   const bool dense = graph_.node(node).layer->kind() == "Dense";
-  const bool fits = slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
+  const bool fits =
+      slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
   return options_.search == Search::automatic && dense && fits ? free_layer_count(graph_, node) : 0;
 }
 
@@ -238,8 +249,8 @@ void Refiner::set_weights(int node, std::span<const double> w) {
                  [](double x) { return static_cast<float>(x); });
 }
 
-// Of the last iterate and the weighted average the one with the lower true objective, left in the graph. Returns that
-// objective; `model` becomes m(w) there.
+// Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
+// Returns that objective; `model` becomes m(w) there.
 double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary, double& model) {
   const double others = options_.lambda * (graph_.half_squared_norm() - half_square(weights(active.node)));
   const auto objective_of = [&](std::span<const double> w) {
@@ -249,30 +260,33 @@ double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary,
   const bool paper = options_.mode == RefineMode::paper;
   const std::vector<double> average = active.solver.average_weights();
   const Weights last = active.solver.weights();
-  const double last_objective =
-      paper ? std::numeric_limits<double>::infinity() : objective_of(last.exact);
+  const double last_objective = paper ? std::numeric_limits<double>::infinity() : objective_of(last.exact);
   const double average_objective = objective_of(average);
   const bool use_average = average_objective < last_objective;
   if (!use_average) set_weights(active.node, last.exact);
   const std::vector<float> chosen = weights(active.node);
   const WeightVector point{std::span<const float>(chosen)};
-  const double mean_surrogate = !use_average && summary.certified ? summary.mean_loss
-                                                                  : active.problem->blocks().mean_loss(point.view());
+  const double mean_surrogate = !use_average && summary.certified
+                                    ? summary.mean_loss
+                                    : active.problem->blocks().mean_loss(point.view());
   model = others + options_.lambda * half_square(chosen) + mean_surrogate;
   return std::min(last_objective, average_objective);
 }
 
-// Linearises the network at its current weights with `level` layers free and makes a solver, its dual at zero.
+// Linearises the network at its current weights with `level` layers free and makes a solver, its dual at
+// zero.
 void Refiner::open(int node, int level, double mu) {
   BcfwOptions options;
   options.lambda = options_.lambda;
   options.mu = mu;
   const bool dense = graph_.node(node).layer->kind() == "Dense";
   options.schedule.batch_size =
-      dense ? options_.batch : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
+      dense ? options_.batch
+            : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
   options.schedule.fixed_batches = options_.mode == RefineMode::paper;
   options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
-  auto problem = std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level), threads_);
+  auto problem =
+      std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level), threads_);
   BlockAscent& blocks = problem->blocks();
   auto active = std::unique_ptr<ActiveSolve>(
       new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, weights(node), options, threads_), mu});
@@ -295,8 +309,9 @@ void Refiner::open_restored(int node) {
   pending_solve_.reset();
 }
 
-// [BZK17, Obs. 1]: a solution of the small space is checked on the next larger one. There H is no smaller, so the dual
-// stays a lower bound and P'(w) - D a true gap; if that is still within the tolerance, widening has nothing to give.
+// [BZK17, Obs. 1]: a solution of the small space is checked on the next larger one. There H is no smaller, so
+// the dual stays a lower bound and P'(w) - D a true gap; if that is still within the tolerance, widening has
+// nothing to give.
 bool Refiner::widen(const Summary& summary) {
   const int next = static_cast<int>(active_->level) + 1;
   if (options_.search != Search::full || next > free_layer_count(graph_, active_->node)) return false;
@@ -370,7 +385,8 @@ void Refiner::describe_solve(const Summary& summary, LayerUpdate& update) {
 }
 
 // What the trust region says of the candidate in the graph; true when the update is over.
-bool Refiner::settle(const Trial& trial, const Summary& summary, std::span<const float> anchor, LayerUpdate& update) {
+bool Refiner::settle(const Trial& trial, const Summary& summary, std::span<const float> anchor,
+                     LayerUpdate& update) {
   const Verdict verdict = judge(trial);
   const bool paper = options_.mode == RefineMode::paper;
   if (!options_.mu && !paper) active_->mu = next_mu(trial, verdict, active_->mu, options_.lambda);
@@ -381,7 +397,8 @@ bool Refiner::settle(const Trial& trial, const Summary& summary, std::span<const
     current_ = measure();
     return true;
   }
-  std::copy(anchor.begin(), anchor.end(), graph_.parameters().begin() + graph_.node(active_->node).trained.begin);
+  std::copy(anchor.begin(), anchor.end(),
+            graph_.parameters().begin() + graph_.node(active_->node).trained.begin);
   if (verdict == Verdict::reject) {
     update.reason = "the objective would have risen";
     if (++active_->attempt >= most_attempts) return true;
@@ -401,16 +418,18 @@ void Refiner::save(Checkpoint& checkpoint) {
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
-  checkpoint.put("refine.counts", std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
-                                                            best_pass_, updates_, rejected_, rises_, active_ != nullptr,
-                                                            end_ ? 1 + static_cast<std::int32_t>(*end_) : 0});
+  checkpoint.put("refine.counts",
+                 std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
+                                           best_pass_, updates_, rejected_, rises_, active_ != nullptr,
+                                           end_ ? 1 + static_cast<std::int32_t>(*end_) : 0});
   if (!active_) return;
   CheckpointArchive archive(checkpoint, false);
   active_->visit(archive);
 }
 
 void Refiner::restore(Checkpoint checkpoint) {
-  std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()), graph_.parameters().begin());
+  std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()),
+                    graph_.parameters().begin());
   best_parameters_ = checkpoint.take<float>("refine.best_parameters");
   start_ = quality_of(checkpoint.get<double>("refine.start", 4));
   current_ = quality_of(checkpoint.get<double>("refine.current", 4));

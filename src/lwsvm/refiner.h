@@ -3,11 +3,12 @@
 //   repeat (a pass)
 //     for every chosen layer, output to input:
 //       linearise the network at w_t                         (src/dc: CCCP's convex surrogate)
-//       solve the layer problem in its dual                  (src/ssvm: block-coordinate Frank-Wolfe, no step size)
-//       accept the candidate only if the true objective fell (trust_region.h), adapt mu
+//       solve the layer problem in its dual                  (src/ssvm: block-coordinate Frank-Wolfe, no step
+//       size) accept the candidate only if the true objective fell (trust_region.h), adapt mu
 //   until  validation accuracy fell, or F fell by less than 0.5% in the pass, or --passes
 //
-// The objective F is lower after every accepted update: checked, every time, by the evaluator that also reports it.
+// The objective F is lower after every accepted update: checked, every time, by the evaluator that also
+// reports it.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +34,12 @@ enum class Keep { best, last };
 enum class RefineMode { standard, paper };
 
 struct RefineOptions {
-  std::vector<int> layers;   // nodes to open; empty: all that can be
+  std::vector<int> layers;  // nodes to open; empty: all that can be
   double lambda = 1e-3;
   std::optional<double> mu;  // fixes it; otherwise adapted, starting at 10 lambda
   int passes = 10;
-  double gap = 0.1;          // an inner solve ends at gap <= this * (P(w_t) - D)
-  int max_epochs = 50;       // of one inner solve
+  double gap = 0.1;     // an inner solve ends at gap <= this * (P(w_t) - D)
+  int max_epochs = 50;  // of one inner solve
   int batch = 200;
   Search search = Search::automatic;
   Keep keep = Keep::best;
@@ -61,11 +62,11 @@ struct LayerUpdate {
   double mu = 0, next_mu = 0;
   int epochs = 0, attempts = 0;
   double primal = 0, dual = 0, gap = 0;
-  double before = 0, after = 0;         // objective; after = before when rejected
-  double predicted = 0, actual = 0;     // of the last trial
+  double before = 0, after = 0;      // objective; after = before when rejected
+  double predicted = 0, actual = 0;  // of the last trial
   double train_accuracy = 0, val_accuracy = -1;
   std::uint64_t dual_bytes = 0, cache_bytes = 0;
-  double seconds = 0;                   // of this update
+  double seconds = 0;  // of this update
 };
 
 class RefineObserver {
@@ -90,8 +91,8 @@ class Refiner {
   ~Refiner();
 
   RefineEnd run(RefineObserver& observer);
-  // Puts the network that is to be kept into the graph: the best pass end, or, of a run that was stopped within a
-  // pass, where it was if that is better still; or the last.
+  // Puts the network that is to be kept into the graph: the best pass end, or, of a run that was stopped
+  // within a pass, where it was if that is better still; or the last.
   void keep_chosen();
 
   const NetworkQuality& start() const { return start_; }
@@ -104,7 +105,7 @@ class Refiner {
   double seconds() const { return seconds_; }
   std::uint64_t dual_bytes() const { return dual_bytes_; }  // the most that an update's dual state took
 
-  void save(Checkpoint& checkpoint);           // without the graph's structure
+  void save(Checkpoint& checkpoint);  // without the graph's structure
   void restore(Checkpoint checkpoint);
 
  private:
@@ -139,10 +140,10 @@ class Refiner {
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished
   NetworkQuality start_, current_;
-  int pass_ = 0;                // finished passes
+  int pass_ = 0;  // finished passes
   std::size_t layer_index_ = 0;
   double pass_start_objective_ = 0;
-  std::vector<double> mu_;      // per layer
+  std::vector<double> mu_;  // per layer
   std::vector<float> best_parameters_;
   NetworkQuality best_;
   int best_pass_ = 0;
@@ -150,7 +151,7 @@ class Refiner {
   double seconds_ = 0;
   std::uint64_t dual_bytes_ = 0;
 
-  std::unique_ptr<ActiveSolve> active_;          // while a layer is open
+  std::unique_ptr<ActiveSolve> active_;        // while a layer is open
   std::unique_ptr<Checkpoint> pending_solve_;  // restored, until its layer is open again
 };
 

@@ -4,7 +4,9 @@
 
 namespace lwsvm {
 
-double Trial::ratio() const { return predicted() > 0 ? actual() / predicted() : 0.0; }
+double Trial::ratio() const {
+  return predicted() > 0 ? actual() / predicted() : 0.0;
+}
 
 Verdict judge(const Trial& trial) {
   if (trial.after < trial.before) return Verdict::accept;

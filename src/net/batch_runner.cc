@@ -9,15 +9,17 @@
 namespace lwsvm {
 namespace {
 
-// Enough chunks to keep the cores busy, few enough that their gradients are cheap to add. The number of cores is a
-// property of the machine, not of --threads: the same machine gives the same bits.
+// Enough chunks to keep the cores busy, few enough that their gradients are cheap to add. The number of cores
+// is a property of the machine, not of --threads: the same machine gives the same bits.
 std::size_t chunk_count(std::size_t batch_size) {
   return std::min<std::size_t>(batch_size, std::max(8, 2 * hardware_threads()));
 }
 
-// A seed for the random numbers of one chunk in one step. Mixed, not added: steps are numbered one after the other, and
-// the chunk that begins at sample 5 must not drop in step 0 what the first chunk drops in step 5.
-std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) { return Random(draw, 0xd20b, begin).next(); }
+// A seed for the random numbers of one chunk in one step. Mixed, not added: steps are numbered one after the
+// other, and the chunk that begins at sample 5 must not drop in step 0 what the first chunk drops in step 5.
+std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) {
+  return Random(draw, 0xd20b, begin).next();
+}
 
 LWSVM_SIMD void add_chunk(const float* __restrict source, std::int64_t count, float* __restrict target) {
   for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
@@ -58,7 +60,8 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
   const bool staged = plan.chunks[0].program->stages() > 1;
   plan.workspaces.resize(staged ? count : static_cast<std::size_t>(threads_.count()));
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
-    // A worker meets every program. None is largest in all respects: oneDNN's scratch need not grow with the batch.
+    // A worker meets every program. None is largest in all respects: oneDNN's scratch need not grow with the
+    // batch.
     if (staged)
       plan.chunks[i].program->fit(plan.workspaces[i]);
     else
@@ -75,8 +78,8 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
   return plan;
 }
 
-LossSums BatchRunner::differentiate(const SampleSource& source, std::span<const std::int32_t> batch, const Loss& loss,
-                                    std::uint64_t draw, std::vector<float>& gradient) {
+LossSums BatchRunner::differentiate(const SampleSource& source, std::span<const std::int32_t> batch,
+                                    const Loss& loss, std::uint64_t draw, std::vector<float>& gradient) {
   LWSVM_CHECK(!batch.empty() && gradient.size() == graph_.parameters().size());
   Plan& plan = plan_for(batch.size());
   for (auto& program : plan.programs) program->load(graph_);
@@ -105,8 +108,9 @@ void BatchRunner::read_chunk(const Chunk& chunk, Workspace& workspace, const Sam
 void BatchRunner::judge(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
                         const Loss& loss) const {
   const auto labels = std::span(plan.labels).subspan(chunk.begin, chunk.size);
-  chunk.sums = loss.evaluate(chunk.program->output(workspace), labels, chunk.program->output_gradient(workspace),
-                             1.0f / static_cast<float>(batch_size));
+  chunk.sums =
+      loss.evaluate(chunk.program->output(workspace), labels, chunk.program->output_gradient(workspace),
+                    1.0f / static_cast<float>(batch_size));
 }
 
 // Without batch normalisation a chunk needs nobody else: forward, loss and backward while it is in the cache.
@@ -127,7 +131,8 @@ void BatchRunner::with_sums(Plan& plan, int barrier, const Gather& gather, const
   const std::size_t width = barrier >= 0 ? plan.programs[0]->sums(barrier) : 0;
   std::vector<double> sums(width * plan.chunks.size());
   threads_.for_each(static_cast<int>(plan.chunks.size()), [&](int piece, int) {
-    gather(plan.chunks[static_cast<std::size_t>(piece)], sums.data() + width * static_cast<std::size_t>(piece));
+    gather(plan.chunks[static_cast<std::size_t>(piece)],
+           sums.data() + width * static_cast<std::size_t>(piece));
   });
   if (barrier < 0) return;
   for (std::size_t i = 1; i < plan.chunks.size(); ++i)
@@ -145,7 +150,8 @@ void BatchRunner::run_in_stages(Plan& plan, const SampleSource& source, std::spa
         plan, barrier,
         [&](Chunk& chunk, double* sums) {
           if (stage == 0) read_chunk(chunk, *chunk.workspace, source, batch, plan);
-          chunk.program->forward(*chunk.workspace, PatternUse::record, stage, sums, chunk_draw(draw, chunk.begin));
+          chunk.program->forward(*chunk.workspace, PatternUse::record, stage, sums,
+                                 chunk_draw(draw, chunk.begin));
           if (barrier < 0) judge(chunk, *chunk.workspace, plan, batch.size(), loss);
         },
         [&](Program& program, std::span<const double> sums) { program.settle(barrier, sums, size); });
@@ -156,11 +162,14 @@ void BatchRunner::run_in_stages(Plan& plan, const SampleSource& source, std::spa
         [&](Chunk& chunk, double* sums) {
           chunk.program->backward(*chunk.workspace, chunk.packed_gradient, stage, sums);
         },
-        [&](Program& program, std::span<const double> sums) { program.settle_backward(stage - 1, sums, size); });
+        [&](Program& program, std::span<const double> sums) {
+          program.settle_backward(stage - 1, sums, size);
+        });
 }
 
 void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
-  // Chunks of one size share an order of elements: add those up first, then put each kind into the graph's order.
+  // Chunks of one size share an order of elements: add those up first, then put each kind into the graph's
+  // order.
   for (std::size_t kind = 0; kind < plan.programs.size(); ++kind) {
     const Program& program = *plan.programs[kind];
     std::vector<const float*> others;
@@ -175,7 +184,8 @@ void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
     constexpr std::int64_t range = 1 << 14;
     threads_.for_ranges(static_cast<std::int64_t>(program.packed_gradient_floats()), range,
                         [&](std::int64_t begin, std::int64_t end) {
-                          for (const float* other : others) add_chunk(other + begin, end - begin, total + begin);
+                          for (const float* other : others)
+                            add_chunk(other + begin, end - begin, total + begin);
                         });
     if (kind == 0) {
       program.unpack_gradient(graph_, total, gradient.data());
@@ -187,7 +197,8 @@ void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
     for (int node : learn_) {
       const Node& learner = graph_.node(node);
       if (learner.statistics.size > 0) continue;
-      add_chunk(unpacked_.data() + learner.trained.begin, learner.trained.size, gradient.data() + learner.trained.begin);
+      add_chunk(unpacked_.data() + learner.trained.begin, learner.trained.size,
+                gradient.data() + learner.trained.begin);
     }
   }
 }

@@ -1,8 +1,9 @@
 // One batch through the network and back: the mean loss's gradient with respect to every learnt parameter.
 //
-// The batch is cut into chunks whose sizes do not depend on the number of threads; each chunk goes through the whole
-// network (or up to the next batch normalisation, which needs everybody's sums) on one thread, its activations in
-// that core's cache. Gradients of chunks are added in chunk order. So the bits do not depend on the threads.
+// The batch is cut into chunks whose sizes do not depend on the number of threads; each chunk goes through
+// the whole network (or up to the next batch normalisation, which needs everybody's sums) on one thread, its
+// activations in that core's cache. Gradients of chunks are added in chunk order. So the bits do not depend
+// on the threads.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "base/sample_source.h"
 #include "engine/threads.h"
 #include "net/graph.h"
 #include "net/loss.h"
 #include "net/program.h"
-#include "base/sample_source.h"
 
 namespace lwsvm {
 
@@ -24,8 +25,8 @@ class BatchRunner {
   // `learn`: the nodes to differentiate; all with parameters if empty.
   BatchRunner(Graph& graph, const Threads& threads, std::vector<int> learn = {});
 
-  // Gradient (of the graph's parameters, others untouched) of the mean loss over the samples of `batch`. Also moves
-  // the running averages of batch normalisation. `draw` names the random numbers of this step.
+  // Gradient (of the graph's parameters, others untouched) of the mean loss over the samples of `batch`. Also
+  // moves the running averages of batch normalisation. `draw` names the random numbers of this step.
   LossSums differentiate(const SampleSource& source, std::span<const std::int32_t> batch, const Loss& loss,
                          std::uint64_t draw, std::vector<float>& gradient);
 
@@ -33,7 +34,7 @@ class BatchRunner {
   struct Chunk {
     std::size_t begin = 0, size = 0;  // of the batch
     Program* program = nullptr;
-    Workspace* workspace = nullptr;   // null: that of the worker (networks without batch normalisation)
+    Workspace* workspace = nullptr;  // null: that of the worker (networks without batch normalisation)
     float* packed_gradient = nullptr;
     LossSums sums;
   };
@@ -41,20 +42,21 @@ class BatchRunner {
   struct Plan {
     std::vector<std::unique_ptr<Program>> programs;  // by chunk size, at most two
     std::vector<Chunk> chunks;
-    std::vector<Workspace> workspaces;               // one a chunk, or one a worker
+    std::vector<Workspace> workspaces;  // one a chunk, or one a worker
     AlignedBuffer<float> packed_gradients;
     std::vector<std::int32_t> labels;
   };
 
   Plan& plan_for(std::size_t batch_size);
-  void run_through(Plan& plan, const SampleSource& source, std::span<const std::int32_t> batch, const Loss& loss,
-                   std::uint64_t draw);
-  void run_in_stages(Plan& plan, const SampleSource& source, std::span<const std::int32_t> batch, const Loss& loss,
-                     std::uint64_t draw);
+  void run_through(Plan& plan, const SampleSource& source, std::span<const std::int32_t> batch,
+                   const Loss& loss, std::uint64_t draw);
+  void run_in_stages(Plan& plan, const SampleSource& source, std::span<const std::int32_t> batch,
+                     const Loss& loss, std::uint64_t draw);
   void add_up(Plan& plan, std::vector<float>& gradient);
   void read_chunk(const Chunk& chunk, Workspace& workspace, const SampleSource& source,
                   std::span<const std::int32_t> batch, Plan& plan) const;
-  void judge(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size, const Loss& loss) const;
+  void judge(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
+             const Loss& loss) const;
   template <typename Gather, typename Settle>
   void with_sums(Plan& plan, int barrier, const Gather& gather, const Settle& settle);
 

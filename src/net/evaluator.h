@@ -1,4 +1,5 @@
-// Loss and accuracy of a network over many samples, in evaluation mode: frozen batch normalisation, no dropout.
+// Loss and accuracy of a network over many samples, in evaluation mode: frozen batch normalisation, no
+// dropout.
 //
 // This is the one place where the objective is computed, for training, for refining and for reports alike:
 //   F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i,  accumulated in double.
@@ -10,11 +11,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/sample_source.h"
 #include "engine/threads.h"
 #include "net/graph.h"
 #include "net/loss.h"
 #include "net/program.h"
-#include "base/sample_source.h"
 
 namespace lwsvm {
 
@@ -27,8 +28,8 @@ class Evaluator {
     return lambda * graph_.half_squared_norm() + sums.mean_loss();
   }
 
-  // Scores of samples begin..begin+count-1, row by row; `visit(first sample, samples, scores)` in no particular order,
-  // from several threads.
+  // Scores of samples begin..begin+count-1, row by row; `visit(first sample, samples, scores)` in no
+  // particular order, from several threads.
   using Visit = std::function<void(std::int64_t first, std::int64_t samples, const float* scores)>;
   void for_scores(const SampleSource& source, const Visit& visit);
 

@@ -7,7 +7,8 @@
 namespace lwsvm {
 
 bool Node::has_weights() const {
-  return std::any_of(parameters.begin(), parameters.end(), [](const auto& p) { return p.role == Role::weight; });
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const auto& p) { return p.role == Role::weight; });
 }
 
 int Graph::add_input(std::string name, Shape shape) {
@@ -40,7 +41,8 @@ int Graph::add(std::string name, std::shared_ptr<const Layer> layer, std::vector
     const bool statistic = spec.role == Role::statistic;
     auto& store = statistic ? statistics_ : parameters_;
     const std::int64_t size = element_count(spec.shape);
-    node.parameters.push_back({spec.name, spec.shape, spec.role, {static_cast<std::int64_t>(store.size()), size}});
+    node.parameters.push_back(
+        {spec.name, spec.shape, spec.role, {static_cast<std::int64_t>(store.size()), size}});
     store.resize(store.size() + static_cast<std::size_t>(size), 0.0f);
   }
   node.trained.size = static_cast<std::int64_t>(parameters_.size()) - node.trained.begin;
@@ -74,7 +76,8 @@ std::optional<int> Graph::find(const std::string& name) const {
 std::vector<int> Graph::consumers(int node) const {
   std::vector<int> found;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), node) > 0) found.push_back(static_cast<int>(i));
+    if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), node) > 0)
+      found.push_back(static_cast<int>(i));
   return found;
 }
 

@@ -1,7 +1,7 @@
 // The network: a directed acyclic graph of layers, in an order in which every node follows its inputs.
 //
-// Parameters live in one flat vector (what solvers update), each node's weight and bias side by side: `w_l` of the
-// paper is a contiguous range. Running averages of batch normalisation live in a second one.
+// Parameters live in one flat vector (what solvers update), each node's weight and bias side by side: `w_l`
+// of the paper is a contiguous range. Running averages of batch normalisation live in a second one.
 #pragma once
 
 #include <cstdint>
@@ -32,17 +32,18 @@ struct Node {
   std::vector<int> inputs;
   Shape shape;
   std::vector<Parameter> parameters;
-  ParameterRange trained;     // all of the node's parameters but the statistics
+  ParameterRange trained;  // all of the node's parameters but the statistics
   ParameterRange statistics;
 
   bool is_input() const { return layer == nullptr; }
-  bool has_weights() const;   // a convolution or dense layer: can be opened
+  bool has_weights() const;  // a convolution or dense layer: can be opened
 };
 
 class Graph {
  public:
   int add_input(std::string name, Shape shape);
-  int add(std::string name, std::shared_ptr<const Layer> layer, std::vector<int> inputs);  // throws on misfit shapes
+  int add(std::string name, std::shared_ptr<const Layer> layer,
+          std::vector<int> inputs);  // throws on misfit shapes
   void set_output(int node) { output_ = node; }
 
   const std::vector<Node>& nodes() const { return nodes_; }

@@ -1,10 +1,12 @@
 // A layer made ready for one batch size: layouts chosen, primitives created, weights packed.
 //
-// A kernel belongs to one Program and is shared by the workers that run it; forward and backward are const and work
-// on the buffers they are given. pack, settle and settle_backward are called by one thread, between parallel regions.
+// A kernel belongs to one Program and is shared by the workers that run it; forward and backward are const
+// and work on the buffers they are given. pack, settle and settle_backward are called by one thread, between
+// parallel regions.
 //
-// Piecewise linear layers leave behind, per element, which linear piece was chosen: their *pattern*. The backward
-// pass reads nothing else of them, and a recorded pattern can be replayed on other values: the layer is then linear.
+// Piecewise linear layers leave behind, per element, which linear piece was chosen: their *pattern*. The
+// backward pass reads nothing else of them, and a recorded pattern can be replayed on other values: the layer
+// is then linear.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +33,11 @@ struct ForwardArgs {
 };
 
 struct BackwardArgs {
-  std::span<const float* const> inputs;      // null where the kernel does not keep them
-  const float* output_gradient = nullptr;    // read only, unless it is also the input gradient (in place)
-  std::span<float* const> input_gradients;   // overwritten; null where nobody wants it
+  std::span<const float* const> inputs;     // null where the kernel does not keep them
+  const float* output_gradient = nullptr;   // read only, unless it is also the input gradient (in place)
+  std::span<float* const> input_gradients;  // overwritten; null where nobody wants it
   const std::uint8_t* pattern = nullptr;
-  float* parameter_gradient = nullptr;       // overwritten, in packed order; null where nobody wants it
+  float* parameter_gradient = nullptr;  // overwritten, in packed order; null where nobody wants it
   float* scratch = nullptr;
 };
 
@@ -55,16 +57,17 @@ class Kernel {
   // Weights: canonical values in, a gradient in the kernel's own order out.
   virtual void pack(const float* /*parameters*/, const float* /*statistics*/) {}
   virtual std::size_t packed_gradient_floats() const { return 0; }
-  virtual void unpack_gradient(const float* /*packed*/, float* /*parameters*/) const {}  // adds nothing, overwrites
+  virtual void unpack_gradient(const float* /*packed*/, float* /*parameters*/) const {
+  }  // adds nothing, overwrites
 
-  // Layers that need sums over the whole batch (batch normalisation in training): gather per chunk, the sums of all
-  // chunks are added in a fixed order, settle once, then forward. The same again on the way back.
+  // Layers that need sums over the whole batch (batch normalisation in training): gather per chunk, the sums
+  // of all chunks are added in a fixed order, settle once, then forward. The same again on the way back.
   virtual std::size_t sums() const { return 0; }
   virtual void gather(const ForwardArgs& /*args*/, double* /*sums*/) const {}
   virtual void settle(std::span<const double> /*sums*/, std::int64_t /*samples*/) {}
   virtual void gather_backward(const BackwardArgs& /*args*/, double* /*sums*/) const {}
   virtual void settle_backward(std::span<const double> /*sums*/, std::int64_t /*samples*/) {}
-  virtual void update_statistics(float* /*statistics*/) const {}                   // running averages
+  virtual void update_statistics(float* /*statistics*/) const {}           // running averages
   virtual void gradient_from_sums(float* /*parameter_gradient*/) const {}  // gradient known from the sums
 };
 

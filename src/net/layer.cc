@@ -6,14 +6,19 @@ namespace lwsvm {
 
 std::string_view to_string(Linearity linearity) {
   switch (linearity) {
-    case Linearity::linear: return "linear";
-    case Linearity::piecewise_linear: return "piecewise linear";
-    case Linearity::neither: return "neither";
+    case Linearity::linear:
+      return "linear";
+    case Linearity::piecewise_linear:
+      return "piecewise linear";
+    case Linearity::neither:
+      return "neither";
   }
   return "neither";
 }
 
-std::int64_t Layer::flops(std::span<const Shape>, const Shape& output) const { return element_count(output); }
+std::int64_t Layer::flops(std::span<const Shape>, const Shape& output) const {
+  return element_count(output);
+}
 
 const Shape& only_input(std::string_view kind, std::span<const Shape> inputs) {
   if (inputs.size() != 1) fail("net", "{} takes one input, not {}", kind, inputs.size());
@@ -22,7 +27,8 @@ const Shape& only_input(std::string_view kind, std::span<const Shape> inputs) {
 
 const Shape& only_image(std::string_view kind, std::span<const Shape> inputs) {
   const Shape& shape = only_input(kind, inputs);
-  if (shape.size() != 3) fail("net", "{} takes images (channels x height x width), not {}", kind, to_string(shape));
+  if (shape.size() != 3)
+    fail("net", "{} takes images (channels x height x width), not {}", kind, to_string(shape));
   return shape;
 }
 
@@ -30,7 +36,8 @@ const Shape& all_alike(std::string_view kind, std::span<const Shape> inputs) {
   if (inputs.empty()) fail("net", "{} takes at least one input", kind);
   for (const Shape& shape : inputs)
     if (shape != inputs[0])
-      fail("net", "{} takes inputs of one shape, not {} and {}", kind, to_string(inputs[0]), to_string(shape));
+      fail("net", "{} takes inputs of one shape, not {} and {}", kind, to_string(inputs[0]),
+           to_string(shape));
   return inputs[0];
 }
 

@@ -17,10 +17,10 @@ enum class Linearity { linear, piecewise_linear, neither };
 std::string_view to_string(Linearity linearity);
 
 enum class Role {
-  weight,      // regularised and trained
-  bias,        // regularised and trained
-  free,        // trained, never regularised: batch-norm scale and shift, PReLU slopes
-  statistic,   // neither: batch-norm running averages
+  weight,     // regularised and trained
+  bias,       // regularised and trained
+  free,       // trained, never regularised: batch-norm scale and shift, PReLU slopes
+  statistic,  // neither: batch-norm running averages
 };
 
 struct ParameterSpec {
@@ -34,12 +34,12 @@ enum class LayoutWish { any, channels_first, channels_last };
 
 struct CompileRequest {
   int samples = 1;
-  std::vector<TensorSpec> inputs;   // already in the layout wished for
+  std::vector<TensorSpec> inputs;  // already in the layout wished for
   TensorSpec output;
-  bool training = false;            // batch statistics and dropout; otherwise both are frozen
+  bool training = false;  // batch statistics and dropout; otherwise both are frozen
   bool input_gradient = false;
   bool parameter_gradient = false;
-  bool absorbs_relu = false;        // the ReLU in front of this max-pool is left to its kernel
+  bool absorbs_relu = false;  // the ReLU in front of this max-pool is left to its kernel
 };
 
 class Layer {

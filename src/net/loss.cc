@@ -6,7 +6,8 @@
 namespace lwsvm {
 namespace {
 
-double hinge(const float* scores, const float* margins, int classes, int truth, float* gradient, float weight) {
+double hinge(const float* scores, const float* margins, int classes, int truth, float* gradient,
+             float weight) {
   int worst = 0;
   double top = -HUGE_VAL;
   for (int y = 0; y < classes; ++y) {
@@ -33,7 +34,8 @@ double cross_entropy(const float* scores, int classes, int truth, float* gradien
   if (gradient)
     for (int y = 0; y < classes; ++y) {
       const double probability = std::exp(static_cast<double>(scores[y]) - top) / sum;
-      gradient[y] = static_cast<float>(static_cast<double>(weight) * (probability - (y == truth ? 1.0 : 0.0)));
+      gradient[y] =
+          static_cast<float>(static_cast<double>(weight) * (probability - (y == truth ? 1.0 : 0.0)));
     }
   return top + std::log(sum) - static_cast<double>(scores[truth]);
 }

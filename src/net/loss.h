@@ -1,7 +1,7 @@
 // Losses on scores, with their gradients.
 //
-//   hinge:          max_y [ Delta(y, y_i) + s_y - s_{y_i} ]            (multi-class, [CS01]; Delta is 0-1 by default)
-//   cross-entropy:  log sum_y exp(s_y) - s_{y_i}
+//   hinge:          max_y [ Delta(y, y_i) + s_y - s_{y_i} ]            (multi-class, [CS01]; Delta is 0-1 by
+//   default) cross-entropy:  log sum_y exp(s_y) - s_{y_i}
 //
 // Ties go to the lowest class index, for predictions as for the loss-augmented maximum.
 #pragma once
@@ -17,7 +17,7 @@ namespace lwsvm {
 enum class LossKind { hinge, cross_entropy };
 
 struct LossSums {
-  double loss = 0;          // summed over samples, in double
+  double loss = 0;  // summed over samples, in double
   std::int64_t correct = 0;
   std::int64_t samples = 0;
 
@@ -27,7 +27,9 @@ struct LossSums {
     samples += other.samples;
   }
   double mean_loss() const { return samples > 0 ? loss / static_cast<double>(samples) : 0; }
-  double accuracy() const { return samples > 0 ? static_cast<double>(correct) / static_cast<double>(samples) : 0; }
+  double accuracy() const {
+    return samples > 0 ? static_cast<double>(correct) / static_cast<double>(samples) : 0;
+  }
 };
 
 class Loss {
@@ -39,7 +41,8 @@ class Loss {
   const MarginMatrix& margins() const { return margins_; }
 
   // scores: labels.size() x C. gradient (may be null): the derivative of `weight` times the summed loss.
-  LossSums evaluate(const float* scores, std::span<const std::int32_t> labels, float* gradient, float weight) const;
+  LossSums evaluate(const float* scores, std::span<const std::int32_t> labels, float* gradient,
+                    float weight) const;
 
  private:
   LossKind kind_;

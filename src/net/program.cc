@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::int64_t alignment = 16;  // floats
 
-std::int64_t aligned(std::int64_t size) { return (size + alignment - 1) / alignment * alignment; }
+std::int64_t aligned(std::int64_t size) {
+  return (size + alignment - 1) / alignment * alignment;
+}
 
 LWSVM_SIMD void add_to(const float* __restrict source, std::int64_t count, float* __restrict target) {
   for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
@@ -30,7 +32,8 @@ class RelayoutKernel final : public Kernel {
     relayout(from_, args.inputs[0], to_, args.output, samples_);
   }
   void backward(const BackwardArgs& args) const override {
-    if (args.input_gradients[0]) relayout(to_, args.output_gradient, from_, args.input_gradients[0], samples_);
+    if (args.input_gradients[0])
+      relayout(to_, args.output_gradient, from_, args.input_gradients[0], samples_);
   }
 
  private:
@@ -48,11 +51,12 @@ std::vector<bool> ancestors(const Graph& graph, const std::vector<int>& targets)
   return needed;
 }
 
-// A ReLU that feeds one max-pool and nothing else: maxpool(relu(x)) = relu(maxpool(x)), done in one go by the pool.
-// Not if one of the two replays its pattern and the other does not.
-bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed, const std::vector<int>& targets,
-                  const std::vector<int>& free_nodes) {
-  if (contains(targets, node) || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu") return false;
+// A ReLU that feeds one max-pool and nothing else: maxpool(relu(x)) = relu(maxpool(x)), done in one go by the
+// pool. Not if one of the two replays its pattern and the other does not.
+bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed,
+                  const std::vector<int>& targets, const std::vector<int>& free_nodes) {
+  if (contains(targets, node) || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu")
+    return false;
   int pools = 0;
   for (int consumer : graph.consumers(node)) {
     if (!needed[static_cast<std::size_t>(consumer)]) continue;
@@ -77,7 +81,8 @@ struct Lifetime {
   bool meets(const Lifetime& other) const { return first <= other.last && other.first <= last; }
 };
 
-// Largest first, each at the lowest address where it meets nobody alive at the same time. Returns the total size.
+// Largest first, each at the lowest address where it meets nobody alive at the same time. Returns the total
+// size.
 std::int64_t place(std::vector<Lifetime>& blocks) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < blocks.size(); ++i)
@@ -97,9 +102,10 @@ std::int64_t place(std::vector<Lifetime>& blocks) {
     }
     block.offset = at;
     total = std::max(total, at + block.size);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), index,
-                                   [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; }),
-                  index);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), index,
+                         [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; }),
+        index);
   }
   return total;
 }
@@ -150,11 +156,12 @@ LayoutWish Program::settle_wish(LayoutWish wish, const std::vector<int>& inputs)
   return LayoutWish::channels_first;
 }
 
-// The value in the layout wished for: itself, or a copy made by a step of its own (shared by all who wish it so).
+// The value in the layout wished for: itself, or a copy made by a step of its own (shared by all who wish it
+// so).
 int Program::layout_for(int index, LayoutWish wish) {
   TensorSpec wished = value(index).spec;
   wished.layout = wish == LayoutWish::channels_last && wished.shape.size() == 3 ? Layout::channels_last
-                                                                                 : Layout::channels_first;
+                                                                                : Layout::channels_first;
   if (same_order(wished, value(index).spec)) return index;
   for (int consumer : value(index).consumers) {
     const Step& step = steps_[static_cast<std::size_t>(consumer)];
@@ -211,7 +218,8 @@ void Program::push_step(Step step, const TensorSpec& output, bool differentiated
   if (differentiates_ || options_.record_patterns || options_.training)
     pattern_bytes_ += (step.kernel->pattern_bytes() + 63) / 64 * 64;
   if (step.learns)
-    packed_floats_ += static_cast<std::size_t>(aligned(static_cast<std::int64_t>(step.kernel->packed_gradient_floats())));
+    packed_floats_ +=
+        static_cast<std::size_t>(aligned(static_cast<std::int64_t>(step.kernel->packed_gradient_floats())));
   scratch_floats_ = std::max(scratch_floats_, step.kernel->scratch_floats());
   if (step.kernel->sums() > 0) barriers_.push_back(steps_.size());
   Value made;
@@ -222,10 +230,11 @@ void Program::push_step(Step step, const TensorSpec& output, bool differentiated
   steps_.push_back(std::move(step));
 }
 
-// In-place steps: the output takes over its input's memory, and on the way back the other way round. Only where
-// nobody else reads that input.
+// In-place steps: the output takes over its input's memory, and on the way back the other way round. Only
+// where nobody else reads that input.
 void Program::share_memory() {
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i].root = values_[i].gradient_root = static_cast<int>(i);
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    values_[i].root = values_[i].gradient_root = static_cast<int>(i);
   for (const Step& step : steps_) {
     const int input = step.inputs[0];
     const bool alone = value(input).consumers.size() == 1 && !is_target(input);
@@ -244,7 +253,9 @@ void Program::plan_memory() {
   const int loss_time = step_count();
   const int end = backward_time(-1);
   std::vector<Lifetime> blocks(2 * values_.size());  // values, then gradients
-  const auto block_of = [&](int index) -> Lifetime& { return blocks[static_cast<std::size_t>(value(index).root)]; };
+  const auto block_of = [&](int index) -> Lifetime& {
+    return blocks[static_cast<std::size_t>(value(index).root)];
+  };
   const auto gradient_of = [&](int index) -> Lifetime& {
     return blocks[values_.size() + static_cast<std::size_t>(value(index).gradient_root)];
   };
@@ -329,7 +340,8 @@ std::vector<PatternSection> Program::replayed_patterns() const {
   std::vector<PatternSection> sections;
   for (const Step& step : steps_)
     if (const std::size_t bytes = step.kernel->pattern_bytes(); bytes > 0 && !step.is_free)
-      sections.push_back({step.pattern, bytes / static_cast<std::size_t>(options_.samples), step.kernel->pattern_bits()});
+      sections.push_back(
+          {step.pattern, bytes / static_cast<std::size_t>(options_.samples), step.kernel->pattern_bits()});
   return sections;
 }
 
@@ -345,9 +357,13 @@ const float* Program::extra_output(const Workspace& workspace, int index) const 
   return workspace.arena.data() + value(extra_values_[static_cast<std::size_t>(index)]).offset;
 }
 
-bool Program::is_target(int index) const { return index == target_value_ || contains(extra_values_, index); }
+bool Program::is_target(int index) const {
+  return index == target_value_ || contains(extra_values_, index);
+}
 
-float* Program::output_gradient(Workspace& workspace) const { return gradient_at(workspace, target_value_); }
+float* Program::output_gradient(Workspace& workspace) const {
+  return gradient_at(workspace, target_value_);
+}
 
 const float* Program::input_gradient(const Workspace& workspace, int graph_input) const {
   const Value& input = value(input_values_[static_cast<std::size_t>(graph_input)]);
@@ -359,7 +375,8 @@ std::size_t Program::sums(int barrier) const {
   return steps_[barriers_[static_cast<std::size_t>(barrier)]].kernel->sums();
 }
 
-ForwardArgs Program::forward_args(const Step& step, Workspace& workspace, PatternUse use, std::uint64_t draw) const {
+ForwardArgs Program::forward_args(const Step& step, Workspace& workspace, PatternUse use,
+                                  std::uint64_t draw) const {
   workspace.input_pointers.clear();
   for (int input : step.inputs) workspace.input_pointers.push_back(at(workspace, input));
   ForwardArgs args;
@@ -372,7 +389,8 @@ ForwardArgs Program::forward_args(const Step& step, Workspace& workspace, Patter
   return args;
 }
 
-void Program::forward(Workspace& workspace, PatternUse use, int stage, double* sums, std::uint64_t draw) const {
+void Program::forward(Workspace& workspace, PatternUse use, int stage, double* sums,
+                      std::uint64_t draw) const {
   const std::size_t begin = stage == 0 ? 0 : barriers_[static_cast<std::size_t>(stage - 1)];
   const bool last = stage + 1 == stages();
   const std::size_t end = last ? steps_.size() : barriers_[static_cast<std::size_t>(stage)];
@@ -393,7 +411,8 @@ BackwardArgs Program::backward_args(const Step& step, Workspace& workspace, floa
     workspace.input_pointers.push_back(step.kernel->keeps_inputs() ? at(workspace, input) : nullptr);
     float* gradient = nullptr;
     if (value(input).differentiated)
-      gradient = step.detour[k] >= 0 ? workspace.arena.data() + step.detour[k] : gradient_at(workspace, input);
+      gradient =
+          step.detour[k] >= 0 ? workspace.arena.data() + step.detour[k] : gradient_at(workspace, input);
     workspace.gradient_pointers.push_back(gradient);
   }
   BackwardArgs args;

@@ -1,9 +1,11 @@
-// A graph made ready to run on a fixed number of samples: kernels, an order of steps, and one arena of memory.
+// A graph made ready to run on a fixed number of samples: kernels, an order of steps, and one arena of
+// memory.
 //
 // The arena is planned once: every value and every gradient has a lifetime on the line
 //   forward step 0, 1, ..., S-1, loss, backward step S-1, ..., 0
-// and two that never live at the same time may share memory. Values stay alive for the backward pass only where a
-// kernel keeps its inputs; piecewise linear layers run in place and leave a pattern of one byte an element.
+// and two that never live at the same time may share memory. Values stay alive for the backward pass only
+// where a kernel keeps its inputs; piecewise linear layers run in place and leave a pattern of one byte an
+// element.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,8 @@ struct ProgramOptions {
   std::vector<int> input_gradients;  // graph inputs whose gradient is wanted
   bool record_patterns = false;      // also without a backward pass
   std::vector<int> free_nodes;       // nodes that choose their pieces anew when the others replay theirs
-  Layout image_layout = Layout::channels_first;  // how the caller writes images into the inputs and reads the output
+  Layout image_layout =
+      Layout::channels_first;  // how the caller writes images into the inputs and reads the output
 };
 
 // Where in Workspace::patterns the pattern of one replayed layer lies: samples x bytes_per_sample.
@@ -55,7 +58,8 @@ class Program {
   std::size_t pattern_bytes() const { return pattern_bytes_; }
   bool differentiates() const { return differentiates_; }
 
-  // Reads the graph's parameters and statistics; they must outlive the calls below. Not while a forward is running.
+  // Reads the graph's parameters and statistics; they must outlive the calls below. Not while a forward is
+  // running.
   void load(const Graph& graph);
 
   std::vector<PatternSection> replayed_patterns() const;
@@ -68,17 +72,21 @@ class Program {
   const float* input_gradient(const Workspace& workspace, int graph_input = 0) const;
   const TensorSpec& output_spec() const { return values_[static_cast<std::size_t>(target_value_)].spec; }
 
-  // Steps that need sums over the whole batch split the run into stages: stage k of forward ends with the k-th such
-  // step's gather (into `sums`), and stage k + 1 begins with its forward. Without such steps there is one stage.
+  // Steps that need sums over the whole batch split the run into stages: stage k of forward ends with the
+  // k-th such step's gather (into `sums`), and stage k + 1 begins with its forward. Without such steps there
+  // is one stage.
   int stages() const { return static_cast<int>(barriers_.size()) + 1; }
   std::size_t sums(int barrier) const;
   void forward(Workspace& workspace, PatternUse use, int stage = 0, double* sums = nullptr,
                std::uint64_t draw = 0) const;
   void settle(int barrier, std::span<const double> sums, std::int64_t batch);
-  // Backward stages run in the opposite order: stage stages()-1 first; stage k ends with barrier k-1's gather.
+  // Backward stages run in the opposite order: stage stages()-1 first; stage k ends with barrier k-1's
+  // gather.
   void backward(Workspace& workspace, float* packed_gradient, int stage, double* sums = nullptr) const;
   void settle_backward(int barrier, std::span<const double> sums, std::int64_t batch);
-  void backward(Workspace& workspace, float* packed_gradient) const { backward(workspace, packed_gradient, 0); }
+  void backward(Workspace& workspace, float* packed_gradient) const {
+    backward(workspace, packed_gradient, 0);
+  }
 
   // Parameter gradients of all learning nodes, side by side in the kernels' own orders.
   std::size_t packed_gradient_floats() const { return packed_floats_; }
@@ -100,12 +108,13 @@ class Program {
     std::unique_ptr<Kernel> kernel;
     std::vector<int> inputs;  // values
     int output = -1;
-    int node = -1;            // -1: a change of layout
+    int node = -1;  // -1: a change of layout
     bool learns = false;
     bool is_free = false;     // records where others replay
     std::size_t pattern = 0;  // where its pattern and its packed gradient begin
     std::size_t packed = 0;
-    std::vector<std::int64_t> detour;  // per input: -1, or where its gradient is put before being added to the rest
+    std::vector<std::int64_t>
+        detour;  // per input: -1, or where its gradient is put before being added to the rest
   };
 
   int layout_for(int value, LayoutWish wish);

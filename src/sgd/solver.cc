@@ -81,13 +81,15 @@ class RuleSolver final : public Solver {
 
   std::string name() const override { return Rule::name; }
 
-  void update(std::vector<float>& parameters, const std::vector<float>& gradient, const Threads& threads) override {
+  void update(std::vector<float>& parameters, const std::vector<float>& gradient,
+              const Threads& threads) override {
     LWSVM_CHECK(parameters.size() == first_.size() && gradient.size() == first_.size());
     rule_.step(++steps_);
-    threads.for_ranges(static_cast<std::int64_t>(parameters.size()), range, [&](std::int64_t begin, std::int64_t end) {
-      rule_.apply(end - begin, parameters.data() + begin, gradient.data() + begin, first_.data() + begin,
-                  second_.data() + begin);
-    });
+    threads.for_ranges(static_cast<std::int64_t>(parameters.size()), range,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         rule_.apply(end - begin, parameters.data() + begin, gradient.data() + begin,
+                                     first_.data() + begin, second_.data() + begin);
+                       });
   }
 
   void save(Checkpoint& checkpoint) const override {

@@ -24,7 +24,8 @@ class Solver {
   virtual ~Solver() = default;
 
   virtual std::string name() const = 0;
-  virtual void update(std::vector<float>& parameters, const std::vector<float>& gradient, const Threads& threads) = 0;
+  virtual void update(std::vector<float>& parameters, const std::vector<float>& gradient,
+                      const Threads& threads) = 0;
 
   virtual void save(Checkpoint& checkpoint) const = 0;
   virtual void restore(const Checkpoint& checkpoint) = 0;

@@ -21,8 +21,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w, const std::uint8_t* __restrict mask,
-                          float* __restrict gradient) {
+LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w,
+                          const std::uint8_t* __restrict mask, float* __restrict gradient) {
   for (std::int64_t i = 0; i < n; ++i) gradient[i] += mask[i] ? lambda * w[i] : 0.0f;
 }
 
@@ -71,9 +71,11 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   LossSums running;
   while (position_ < samples) {
     const std::int64_t size = std::min<std::int64_t>(options_.batch, samples - position_);
-    const auto batch = std::span(order).subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(size));
+    const auto batch =
+        std::span(order).subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(size));
     const std::uint64_t draw =
-        Random(options_.seed, dropout_stream, static_cast<std::uint64_t>(epoch_ * samples + position_)).next();
+        Random(options_.seed, dropout_stream, static_cast<std::uint64_t>(epoch_ * samples + position_))
+            .next();
     running.add(runner_.differentiate(train_, batch, loss_, draw, gradient_));
     add_regulariser();
     solver_->update(graph_.parameters(), gradient_, threads_);
@@ -93,14 +95,16 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   observer.on_epoch(last_);
   if (last_.evaluated && !std::isfinite(last_.objective)) return TrainOutcome::diverged;
   observer.on_safe_point(true);
-  return observer.stop_requested() && epoch_ < options_.epochs ? TrainOutcome::stopped : TrainOutcome::finished;
+  return observer.stop_requested() && epoch_ < options_.epochs ? TrainOutcome::stopped
+                                                               : TrainOutcome::finished;
 }
 
 void Trainer::add_regulariser() {
-  threads_.for_ranges(static_cast<std::int64_t>(gradient_.size()), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-    add_decay(end - begin, static_cast<float>(options_.lambda), graph_.parameters().data() + begin,
-              regularised_.data() + begin, gradient_.data() + begin);
-  });
+  threads_.for_ranges(
+      static_cast<std::int64_t>(gradient_.size()), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+        add_decay(end - begin, static_cast<float>(options_.lambda), graph_.parameters().data() + begin,
+                  regularised_.data() + begin, gradient_.data() + begin);
+      });
 }
 
 EpochResult Trainer::evaluate(double samples_per_second, bool wanted) {

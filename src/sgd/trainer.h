@@ -1,9 +1,10 @@
 // Trains a network by a gradient solver: the baseline that LW-SVM starts from and is measured against.
 //
-//   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i     over shuffled batches, the last partial one included
+//   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i     over shuffled batches, the last partial one
+//   included
 //
-// All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to the same
-// bits. The trainer prints nothing: it tells an observer.
+// All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to
+// the same bits. The trainer prints nothing: it tells an observer.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct EpochResult {
   double objective = 0, train_loss = 0, train_accuracy = 0;
   double val_accuracy = -1;  // -1: no validation part
   double samples_per_second = 0;
-  double seconds = 0;        // spent training since the very start, evaluations left out
+  double seconds = 0;  // spent training since the very start, evaluations left out
 };
 
 class TrainObserver {

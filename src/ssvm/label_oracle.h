@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "ssvm/label_blocks.h"
 #include "base/margin_matrix.h"
+#include "ssvm/label_blocks.h"
 #include "ssvm/oracle.h"
 
 namespace lwsvm {

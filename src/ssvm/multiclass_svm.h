@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/margin_matrix.h"
 #include "engine/threads.h"
 #include "ssvm/bcfw.h"
-#include "base/margin_matrix.h"
 
 namespace lwsvm {
 

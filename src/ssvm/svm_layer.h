@@ -21,10 +21,10 @@
 #include <span>
 #include <vector>
 
+#include "base/margin_matrix.h"
 #include "ssvm/block_ascent.h"
 #include "ssvm/directions.h"
 #include "ssvm/label_blocks.h"
-#include "base/margin_matrix.h"
 
 namespace lwsvm {
 

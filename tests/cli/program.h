@@ -87,7 +87,9 @@ inline Result run(
 }
 
 // Always: at every batch, which makes a run slow enough to be stopped in its midst.
-inline void checkpoint_often() { ::setenv("LWSVM_CHECKPOINT_SECONDS", "0.02", 1); }
+inline void checkpoint_often() {
+  ::setenv("LWSVM_CHECKPOINT_SECONDS", "0.02", 1);
+}
 inline void checkpoint_always() {
   ::setenv("LWSVM_CHECKPOINT_SECONDS", "0", 1);
 }

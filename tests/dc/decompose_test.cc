@@ -16,7 +16,8 @@ namespace lwsvm {
 namespace {
 
 constexpr int classes = 4, samples = 3;
-constexpr double rounding = 1e-6;  // the decomposition's weights (V - min V, 1 / deviation) are rounded to float
+constexpr double rounding =
+    1e-6;  // the decomposition's weights (V - min V, 1 / deviation) are rounded to float
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::shared_ptr<const Layer> convolution(std::int64_t in, std::int64_t out, std::int64_t size = 3) {
@@ -112,7 +113,8 @@ std::vector<Kind> kinds() {
   };
 }
 
-// The kind behind an open convolution: directly, or behind a ReLU and a layer of mixed signs; then more layers.
+// The kind behind an open convolution: directly, or behind a ReLU and a layer of mixed signs; then more
+// layers.
 Graph network_with(const Kind& kind, bool deep, bool dense_end) {
   Graph g;
   const int x = g.add_input("x", {2, 5, 5});
@@ -142,7 +144,8 @@ Graph network_with(const Kind& kind, bool deep, bool dense_end) {
     g.add("scores", layer<DenseLayer>(g.node(last).shape[0], classes, false), {last});
   }
   randomise(g, 3);
-  for (const Node& node : g.nodes())  // frozen batch norm with scales of both signs; slopes on both sides of [0, 1]
+  for (const Node& node :
+       g.nodes())  // frozen batch norm with scales of both signs; slopes on both sides of [0, 1]
     for (const Parameter& p : node.parameters)
       if (p.name == "scale" || p.name == "slope")
         for (std::int64_t i = 0; i < p.range.size; ++i)
@@ -157,7 +160,8 @@ naive::Setting with_weights(const naive::Setting& setting, const Node& node, con
   return there;
 }
 
-std::vector<double> random_weights(const naive::Setting& setting, const Node& node, double spread, Random& random) {
+std::vector<double> random_weights(const naive::Setting& setting, const Node& node, double spread,
+                                   Random& random) {
   std::vector<double> w(setting.parameters.begin() + node.trained.begin,
                         setting.parameters.begin() + node.trained.begin + node.trained.size);
   for (double& value : w) value += random.uniform(-spread, spread);
@@ -178,21 +182,23 @@ void expect_difference_is_loss(const Graph& g, int open, const Tail& tail, const
   Random random(seed, 31);
   const naive::Setting setting = clear_setting(g, samples, seed);
   for (double spread : {0.0, 0.5, 5.0}) {
-    const naive::Run run =
-        naive::run(g, with_weights(setting, g.node(open), random_weights(setting, g.node(open), spread, random)));
+    const naive::Run run = naive::run(
+        g, with_weights(setting, g.node(open), random_weights(setting, g.node(open), spread, random)));
     const naive::Tensor& scores = run.values[at(g.scores())];
     const Blocks blocks = naive_blocks(decomposition, tail_inputs(tail, run));
     ASSERT_EQ(blocks.classes, margins.classes());
     for (std::size_t n = 0; n < at(samples); ++n)
       for (int truth = 0; truth < margins.classes(); ++truth)
         ASSERT_NEAR(blocks.convex(n, truth, margins) - blocks.concave(n, truth),
-                    hinge_of(scores, static_cast<std::int64_t>(n), truth, margins), rounding * size_of(blocks))
+                    hinge_of(scores, static_cast<std::int64_t>(n), truth, margins),
+                    rounding * size_of(blocks))
             << "spread " << spread << ", sample " << n << ", label " << truth;
   }
 }
 
 // The same decomposition as it will be run: compiled, in float, patterns recorded.
-void expect_program_agrees(const Graph& g, const Tail& tail, const Decomposition& decomposition, std::uint64_t seed) {
+void expect_program_agrees(const Graph& g, const Tail& tail, const Decomposition& decomposition,
+                           std::uint64_t seed) {
   const naive::Setting setting = clear_setting(g, samples, seed);
   const std::vector<naive::Tensor> inputs = tail_inputs(tail, naive::run(g, setting));
   const Blocks expected = naive_blocks(decomposition, inputs);
@@ -206,7 +212,8 @@ void expect_program_agrees(const Graph& g, const Tail& tail, const Decomposition
   Workspace workspace = program.make_workspace();
   std::fill(workspace.arena.begin(), workspace.arena.end(), std::nanf(""));
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    std::copy(inputs[k].values.begin(), inputs[k].values.end(), program.input(workspace, static_cast<int>(k)));
+    std::copy(inputs[k].values.begin(), inputs[k].values.end(),
+              program.input(workspace, static_cast<int>(k)));
   program.forward(workspace, PatternUse::record);
   const Blocks found = blocks_of(decomposition, program.output(workspace), samples);
   const double tolerance = 1e-5 * size_of(expected);
@@ -218,8 +225,8 @@ void expect_program_agrees(const Graph& g, const Tail& tail, const Decomposition
     }
 }
 
-// f at the middle of random segments of w is at most the mean of its ends. Returns how often the loss itself, which is
-// not convex, breaks that: the test can tell.
+// f at the middle of random segments of w is at most the mean of its ends. Returns how often the loss itself,
+// which is not convex, breaks that: the test can tell.
 int expect_convex_parts(const Graph& g, int open, const Tail& tail, const Decomposition& decomposition,
                         const MarginMatrix& margins, std::uint64_t seed) {
   Random random(seed, 32);
@@ -246,7 +253,8 @@ int expect_convex_parts(const Graph& g, int open, const Tail& tail, const Decomp
         EXPECT_LE(at_m.concave(n, truth), (at_a.concave(n, truth) + at_b.concave(n, truth)) / 2 + tolerance);
         const auto row = static_cast<std::int64_t>(n);
         broken += hinge_of(scores_m, row, truth, margins) >
-                  (hinge_of(scores_a, row, truth, margins) + hinge_of(scores_b, row, truth, margins)) / 2 + tolerance;
+                  (hinge_of(scores_a, row, truth, margins) + hinge_of(scores_b, row, truth, margins)) / 2 +
+                      tolerance;
       }
   }
   return broken;
@@ -346,7 +354,8 @@ TEST(Decompose, PartsStayConvexWhenFrozenLayersReplay) {
       Workspace workspace = program.make_workspace();
       const auto blocks_at = [&](const std::vector<double>& u, PatternUse use) {
         for (std::size_t k = 0; k < base.size(); ++k)
-          std::copy(base[k].values.begin(), base[k].values.end(), program.input(workspace, static_cast<int>(k)));
+          std::copy(base[k].values.begin(), base[k].values.end(),
+                    program.input(workspace, static_cast<int>(k)));
         std::copy(u.begin(), u.end(), program.input(workspace));
         program.forward(workspace, use);
         return blocks_of(decomposition, program.output(workspace), samples);
@@ -366,7 +375,8 @@ TEST(Decompose, PartsStayConvexWhenFrozenLayersReplay) {
           for (int truth = 0; truth < classes; ++truth) {
             ASSERT_LE(at_m.convex(n, truth, margins),
                       (at_a.convex(n, truth, margins) + at_b.convex(n, truth, margins)) / 2 + tolerance);
-            ASSERT_LE(at_m.concave(n, truth), (at_a.concave(n, truth) + at_b.concave(n, truth)) / 2 + tolerance);
+            ASSERT_LE(at_m.concave(n, truth),
+                      (at_a.concave(n, truth) + at_b.concave(n, truth)) / 2 + tolerance);
           }
       }
     }
@@ -392,8 +402,9 @@ TEST(Decompose, ConvexPlaneOfTheTrueLabelIsTheConcavePart) {
     }
 }
 
-// The tight split subtracts less from both parts than the paper's: its concave part is no steeper. Measured by what is
-// lost at a distance: H of the tight split is never above that of the paper's, the pieces before the loss being equal.
+// The tight split subtracts less from both parts than the paper's: its concave part is no steeper. Measured
+// by what is lost at a distance: H of the tight split is never above that of the paper's, the pieces before
+// the loss being equal.
 TEST(Decompose, TightSplitGivesATighterSurrogateThanThePapers) {
   Random random(5, 33);
   const MarginMatrix margins = MarginMatrix(classes);
@@ -411,7 +422,8 @@ TEST(Decompose, TightSplitGivesATighterSurrogateThanThePapers) {
     for (LossSplit split : {LossSplit::tight, LossSplit::paper}) {
       const Decomposition decomposition = decompose(tail, layers, split);
       const auto blocks_at = [&](const std::vector<double>& there) {
-        return naive_blocks(decomposition, tail_inputs(tail, naive::run(g, with_weights(setting, g.node(open), there))));
+        return naive_blocks(decomposition,
+                            tail_inputs(tail, naive::run(g, with_weights(setting, g.node(open), there))));
       };
       const Blocks base = blocks_at(start), beside = blocks_at(near), far = blocks_at(w);
       for (std::size_t n = 0; n < at(samples); ++n)

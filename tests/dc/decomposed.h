@@ -46,7 +46,8 @@ Blocks blocks_of(const Decomposition& decomposition, const T* output, int sample
   return blocks;
 }
 
-// What the tail is given when the network is run with these values: the open layer's output, and the frontier.
+// What the tail is given when the network is run with these values: the open layer's output, and the
+// frontier.
 inline std::vector<naive::Tensor> tail_inputs(const Tail& tail, const naive::Run& network) {
   std::vector<naive::Tensor> inputs{network.values[static_cast<std::size_t>(tail.open_node)]};
   for (int node : tail.frontier) inputs.push_back(network.values[static_cast<std::size_t>(node)]);
@@ -62,7 +63,8 @@ inline naive::Setting setting_for(const Graph& graph, std::vector<naive::Tensor>
 }
 
 inline naive::Tensor output_of(const Graph& graph, std::vector<naive::Tensor> inputs) {
-  return naive::run(graph, setting_for(graph, std::move(inputs))).values[static_cast<std::size_t>(graph.output())];
+  return naive::run(graph, setting_for(graph, std::move(inputs)))
+      .values[static_cast<std::size_t>(graph.output())];
 }
 
 inline Blocks naive_blocks(const Decomposition& decomposition, std::vector<naive::Tensor> inputs) {
@@ -72,10 +74,12 @@ inline Blocks naive_blocks(const Decomposition& decomposition, std::vector<naive
 }
 
 // max_y [ Delta(y, truth) + s_y - s_truth ] of one sample, by its definition.
-inline double hinge_of(const naive::Tensor& scores, std::int64_t sample, int truth, const MarginMatrix& margins) {
+inline double hinge_of(const naive::Tensor& scores, std::int64_t sample, int truth,
+                       const MarginMatrix& margins) {
   double worst = -HUGE_VAL;
   for (int y = 0; y < margins.classes(); ++y)
-    worst = std::max(worst, static_cast<double>(margins(y, truth)) + scores(sample, y) - scores(sample, truth));
+    worst =
+        std::max(worst, static_cast<double>(margins(y, truth)) + scores(sample, y) - scores(sample, truth));
   return worst;
 }
 

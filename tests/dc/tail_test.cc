@@ -43,7 +43,8 @@ TEST(Tail, HasTheNetworksScores) {
         ASSERT_DOUBLE_EQ(scores.values[i], run.values[at(g.scores())].values[i]) << g.node(open).name;
       for (const Node& node : tail.graph.nodes())
         EXPECT_TRUE(node.is_input() || node.layer->kind() != "Dropout") << "dropout is left out";
-      for (int node : tail.frontier) EXPECT_FALSE(dependents(g, open)[at(node)]) << "the frontier must be constant";
+      for (int node : tail.frontier)
+        EXPECT_FALSE(dependents(g, open)[at(node)]) << "the frontier must be constant";
     }
   }
 }
@@ -105,7 +106,8 @@ TEST(Tail, WhatIsNeitherIsFineBeforeTheLayerOrBesideItsTail) {
   const int wave = g.add("wave", layer<Wave>(), {x});
   const int open = g.add("open", layer<DenseLayer>(6, 4), {wave});
   const int relu = g.add("relu", layer<ReluLayer>(), {open});
-  const int head = g.add("head", layer<DenseLayer>(4, 3), {relu});  // an auxiliary head that the scores do not need
+  const int head =
+      g.add("head", layer<DenseLayer>(4, 3), {relu});  // an auxiliary head that the scores do not need
   g.add("squash", layer<Wave>(), {head});
   const int beside = g.add("beside", layer<DenseLayer>(6, 4), {x});
   const int arm = g.add("arm", layer<Wave>(), {beside});

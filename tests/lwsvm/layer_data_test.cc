@@ -60,7 +60,8 @@ TEST(LayerInputs, AreWhatTheNetworkComputesCachedOrNot) {
         ASSERT_EQ(cached.size(part), expected.size());
         for (std::size_t k = 0; k < asked.size(); ++k)
           for (std::int64_t i = 0; i < expected.size(); ++i)
-            ASSERT_NEAR(a[at(part)][k * at(expected.size()) + at(i)], channels_last(expected, asked[k], i), 1e-4);
+            ASSERT_NEAR(a[at(part)][k * at(expected.size()) + at(i)], channels_last(expected, asked[k], i),
+                        1e-4);
       }
       std::vector<float> z(a[0].size());
       cached.fetch_inputs(asked, z.data(), 0);
@@ -92,8 +93,10 @@ TEST(PatternCache, GivesBackWhatWasStoredAtAnyPositionAndNothingElse) {
       std::vector<std::uint8_t> found(size, 99), expected = found;
       cache.load(sample, found.data(), to);
       for (const PatternSection& s : sections)
-        std::copy_n(stored[at(sample)].begin() + static_cast<std::ptrdiff_t>(s.offset + at(sample % positions) * s.bytes_per_sample),
-                    s.bytes_per_sample, expected.begin() + static_cast<std::ptrdiff_t>(s.offset + at(to) * s.bytes_per_sample));
+        std::copy_n(stored[at(sample)].begin() +
+                        static_cast<std::ptrdiff_t>(s.offset + at(sample % positions) * s.bytes_per_sample),
+                    s.bytes_per_sample,
+                    expected.begin() + static_cast<std::ptrdiff_t>(s.offset + at(to) * s.bytes_per_sample));
       EXPECT_EQ(found, expected) << "sample " << sample << " to position " << to;
     }
 }

@@ -103,11 +103,11 @@ TEST(LayerProblem, SurrogateIsTheOneOfItsDefinition) {
   });
 }
 
-// H_k <= H_{k+1}, everywhere: freeing a layer replaces its w_t piece in the convex part (which grows with every
-// maximum in it) by the best piece, and the concave part's linearisation stays. That the narrower space calls the
-// layer's output affine, the pair (u, 0), and the wider one (u + e, e) makes no difference: with the w_t pattern e is
-// affine in w, every rule of the decomposition carries a common shift e of c and d on as a common shift, and at the
-// loss it is added to convex and concave part alike.
+// H_k <= H_{k+1}, everywhere: freeing a layer replaces its w_t piece in the convex part (which grows with
+// every maximum in it) by the best piece, and the concave part's linearisation stays. That the narrower space
+// calls the layer's output affine, the pair (u, 0), and the wider one (u + e, e) makes no difference: with
+// the w_t pattern e is affine in w, every rule of the decomposition carries a common shift e of c and d on as
+// a common shift, and at the loss it is added to convex and concave part alike.
 TEST(LayerProblem, WiderSearchSpacesNeverLowerTheSurrogateAndAllAreTightAtTheAnchor) {
   int strictly = 0;
   for_every_layer(2, [&](const Case& s, int open) {
@@ -171,14 +171,16 @@ TEST(LayerProblem, PlanesReproduceTheSurrogateAndItsSlope) {
       };
       std::vector<double> losses(at(samples)), gaps(at(samples));
       const Directions& planes = oracle.find_planes(numbers(samples), w.view(), losses, gaps);
-      const double value = surrogate(w.view().exact), tolerance = 5e-6 * (1 + value + (free ? naive.size() : 0));
+      const double value = surrogate(w.view().exact),
+                   tolerance = 5e-6 * (1 + value + (free ? naive.size() : 0));
       EXPECT_NEAR(std::accumulate(losses.begin(), losses.end(), 0.0) / samples, value, tolerance);
       for (std::size_t n = 0; n < at(samples); ++n) EXPECT_NEAR(losses[n], gaps[n], tolerance);
       std::vector<float> psi(at(oracle.dimension()));
       const std::vector<float> ones(at(planes.count()), 1.0f);
       planes.combine(ones, psi);
       for (int direction = 0; direction < repetitions(3, 1); ++direction) {
-        std::vector<double> ahead(w.view().exact.begin(), w.view().exact.end()), behind = ahead, v(ahead.size());
+        std::vector<double> ahead(w.view().exact.begin(), w.view().exact.end()), behind = ahead,
+                                                                                 v(ahead.size());
         constexpr double h = 1e-5;
         for (std::size_t i = 0; i < v.size(); ++i) {
           v[i] = random.uniform(-1, 1);
@@ -218,7 +220,8 @@ TEST(LayerProblem, LabelFormsDirectionsAreTheGradientOfTheFrozenScores) {
     const naive::Tensor scores = naive.frozen_scores(w.view().exact);
     std::vector<double> v(w.view().exact.size()), along = naive.anchor();
     for (std::size_t i = 0; i < v.size(); ++i) along[i] += v[i] = random.uniform(-1, 1);
-    const naive::Tensor base = naive.frozen_scores(naive.anchor()), there = naive.frozen_scores(along);  // J v
+    const naive::Tensor base = naive.frozen_scores(naive.anchor()),
+                        there = naive.frozen_scores(along);  // J v
     const Directions& directions = oracle.find_planes(everyone, w.view(), losses, gaps);
     std::vector<float> psi(at(oracle.dimension())), one(at(directions.count()), 0.0f), alpha(at(classes));
     std::size_t moving = 0, mixed = 0;
@@ -234,7 +237,8 @@ TEST(LayerProblem, LabelFormsDirectionsAreTheGradientOfTheFrozenScores) {
       mixed += alpha[at(truth)] < 1.0f;
       double expected = 0;
       for (int y = 0; y < classes; ++y)
-        expected += ((y == best ? 1.0 : 0.0) - static_cast<double>(alpha[at(y)])) * (there(n, y) - base(n, y));
+        expected +=
+            ((y == best ? 1.0 : 0.0) - static_cast<double>(alpha[at(y)])) * (there(n, y) - base(n, y));
       one[moving] = 1.0f;
       directions.combine(one, psi);
       one[moving++] = 0.0f;
@@ -315,7 +319,8 @@ TEST(LayerProblem, BitsDoNotDependOnTheNumberOfThreads) {
   });
 }
 
-// Too little memory for the inputs: they are computed again for every chunk. Slopes and factored blocks still fit.
+// Too little memory for the inputs: they are computed again for every chunk. Slopes and factored blocks still
+// fit.
 TEST(LayerProblem, IteratesDoNotDependOnWhetherInputsAreCached) {
   for_every_layer(7, [](const Case& s, int open) {
     const int all = free_layer_count(s.graph, open);
@@ -340,7 +345,8 @@ TEST(LayerProblem, GroupsHaveTheSameSurrogateAndCertificate) {
   const int all = free_layer_count(s.graph, open);
   LayerProblemOptions options = options_for(all);
   LayerProblem alone(s.graph, open, s.source, s.margins, options, Threads(2));
-  const std::uint64_t wanted = static_cast<std::uint64_t>(samples * alone.blocks().dimension()) * sizeof(float);
+  const std::uint64_t wanted =
+      static_cast<std::uint64_t>(samples * alone.blocks().dimension()) * sizeof(float);
   for (std::uint64_t groups : {std::uint64_t{2}, std::uint64_t{5}}) {
     options.memory = 2 * wanted / groups;
     LayerProblem grouped(s.graph, open, s.source, s.margins, options, Threads(2));
@@ -361,8 +367,8 @@ TEST(LayerProblem, GroupsHaveTheSameSurrogateAndCertificate) {
   }
 }
 
-// More workers than chunks, and fewer samples than a chunk: whatever lies behind the samples must do no harm. With a
-// global max-pool behind the layer a stale pattern would be an index.
+// More workers than chunks, and fewer samples than a chunk: whatever lies behind the samples must do no harm.
+// With a global max-pool behind the layer a stale pattern would be an index.
 TEST(LayerProblem, ShortChunksAreHarmless) {
   const Graph graph = inception_net(9);
   const MarginMatrix margins(classes);
@@ -379,12 +385,14 @@ TEST(LayerProblem, ShortChunksAreHarmless) {
           const WeightVector w = moved(naive.anchor(), 0.1, random);
           const auto one = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(count)));
           std::vector<float> psi(at(problem.oracle()->dimension()));
-          const std::vector<std::int32_t> samples_asked = round % 2 ? numbers(count) : std::vector<std::int32_t>{one};
+          const std::vector<std::int32_t> samples_asked =
+              round % 2 ? numbers(count) : std::vector<std::int32_t>{one};
           const Directions& found = problem.oracle()->find_planes(samples_asked, w.view(), losses, gaps);
           found.combine(std::vector<float>(at(found.count()), 1.0f), psi);
           for (float value : psi) ASSERT_TRUE(std::isfinite(value));
         }
-        EXPECT_NEAR(problem.blocks().mean_loss(WeightVector(naive.anchor()).view()), naive.true_loss(naive.anchor()), 1e-4);
+        EXPECT_NEAR(problem.blocks().mean_loss(WeightVector(naive.anchor()).view()),
+                    naive.true_loss(naive.anchor()), 1e-4);
       }
     }
   }

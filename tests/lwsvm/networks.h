@@ -20,7 +20,8 @@ namespace lwsvm {
 inline constexpr int classes = 4;
 inline const Shape image{3, 6, 6};  // three channels: layouts differ
 
-inline std::shared_ptr<const Layer> convolution(std::int64_t in, std::int64_t out, std::int64_t size = 3, bool bias = true) {
+inline std::shared_ptr<const Layer> convolution(std::int64_t in, std::int64_t out, std::int64_t size = 3,
+                                                bool bias = true) {
   ConvolutionSpec spec;
   spec.in_channels = in;
   spec.out_channels = out;

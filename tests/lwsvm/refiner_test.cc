@@ -23,13 +23,20 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-Loss zero_one_loss() { return Loss(LossKind::hinge, MarginMatrix(classes)); }
+Loss zero_one_loss() {
+  return Loss(LossKind::hinge, MarginMatrix(classes));
+}
 
 // Watches every update: what it says against what happened to the network.
 class Watcher : public RefineObserver {
  public:
   Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, double lambda)
-      : graph_(graph), train_(train), loss_(loss), lambda_(lambda), threads_(2), evaluator_(graph, threads_) {}
+      : graph_(graph),
+        train_(train),
+        loss_(loss),
+        lambda_(lambda),
+        threads_(2),
+        evaluator_(graph, threads_) {}
 
   void on_open(int /*pass*/, const std::string& /*layer*/) override { opened_ = graph_.parameters(); }
 
@@ -93,7 +100,8 @@ TEST(Refiner, ObjectiveFallsAtEveryAcceptedUpdate) {
           Graph graph = net.make(seed + 20);
           const VectorSource train = clusters(70, seed), validation = clusters(40, seed + 100);
           Random random(seed, 81);
-          const Loss loss(LossKind::hinge, seed % 2 ? MarginMatrix(classes) : random_margins(classes, random));
+          const Loss loss(LossKind::hinge,
+                          seed % 2 ? MarginMatrix(classes) : random_margins(classes, random));
           RefineOptions options = small_options(lambda);
           options.search = search;
           options.seed = seed;
@@ -340,7 +348,8 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         std::size_t best = 0;
         for (std::size_t p = 1; p < seen.size(); ++p) {
           const bool last = p + 1 == seen.size();
-          const bool val_fell = with_validation && keep == Keep::best && seen[p].val_accuracy < seen[best].val_accuracy;
+          const bool val_fell =
+              with_validation && keep == Keep::best && seen[p].val_accuracy < seen[best].val_accuracy;
           const bool small = seen[p - 1].objective - seen[p].objective < 0.005 * seen[p - 1].objective;
           EXPECT_EQ(last, val_fell || small || static_cast<int>(p) == options.passes) << "pass " << p;
           if (last) {
@@ -348,8 +357,9 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
                            : small  ? RefineEnd::little_gained
                                     : RefineEnd::passes_done);
           }
-          const bool better = seen[p].val_accuracy > seen[best].val_accuracy ||
-                              (seen[p].val_accuracy == seen[best].val_accuracy && seen[p].objective < seen[best].objective);
+          const bool better =
+              seen[p].val_accuracy > seen[best].val_accuracy ||
+              (seen[p].val_accuracy == seen[best].val_accuracy && seen[p].objective < seen[best].objective);
           if (better) best = p;
         }
         EXPECT_EQ(refiner.best_pass(), static_cast<int>(best));
@@ -395,7 +405,8 @@ TEST(Refiner, PaperModeTakesWhatComesWithFixedMu) {
   }
 }
 
-// Too little memory for the slopes of the full space: the automatic search falls back, the explicit wish is an error.
+// Too little memory for the slopes of the full space: the automatic search falls back, the explicit wish is
+// an error.
 TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
   const VectorSource train = clusters(60, 2);
   const Loss loss = zero_one_loss();
@@ -412,7 +423,8 @@ TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
   EXPECT_THROW(full.run(nobody), Error);
 }
 
-std::string message_of(Graph& graph, const SampleSource& train, const Loss& loss, const RefineOptions& options) {
+std::string message_of(Graph& graph, const SampleSource& train, const Loss& loss,
+                       const RefineOptions& options) {
   try {
     Refiner(graph, train, nullptr, loss, options, Threads(1));
   } catch (const Error& error) {
@@ -432,7 +444,8 @@ TEST(Refiner, RefusesBadInput) {
   };
   EXPECT_EQ(message_of(graph, train, loss, {}), "no error");
   EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.lambda = 0; })), HasSubstr("lambda"));
-  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.lambda = std::nan(""); })), HasSubstr("lambda"));
+  EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.lambda = std::nan(""); })),
+              HasSubstr("lambda"));
   EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.mu = -1; })), HasSubstr("mu"));
   EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.gap = 1.5; })), HasSubstr("gap"));
   EXPECT_THAT(message_of(graph, train, loss, with([](auto& o) { o.max_epochs = 0; })), HasSubstr("epochs"));

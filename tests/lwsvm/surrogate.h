@@ -37,13 +37,15 @@ class NaiveSurrogate {
   naive::Tensor frozen_scores(std::span<const double> w) const {
     naive::Tensor base = scores(anchor_);
     const naive::Tensor beside = scores(beside_anchor(w));
-    for (std::size_t i = 0; i < base.values.size(); ++i) base.values[i] += (beside.values[i] - base.values[i]) / step;
+    for (std::size_t i = 0; i < base.values.size(); ++i)
+      base.values[i] += (beside.values[i] - base.values[i]) / step;
     return base;
   }
   double labels_surrogate(std::span<const double> w) const { return mean_hinge(frozen_scores(w)); }
 
   double full_surrogate(std::span<const double> w, LossSplit split) {
-    const Decomposition decomposition = decompose(tail_, static_cast<int>(piecewise_layers(tail_).size()), split);
+    const Decomposition decomposition =
+        decompose(tail_, static_cast<int>(piecewise_layers(tail_).size()), split);
     const auto blocks_at = [&](std::span<const double> there) {
       return naive_blocks(decomposition, tail_inputs(tail_, run(there)));
     };

@@ -13,7 +13,9 @@ namespace {
 constexpr double lambda = 1e-3, mu = 0.02;
 
 // F before is 1; the model and the truth fall by these.
-Trial trial(double predicted, double actual) { return {1.0, 1.0 - actual, 1.0 - predicted}; }
+Trial trial(double predicted, double actual) {
+  return {1.0, 1.0 - actual, 1.0 - predicted};
+}
 
 TEST(TrustRegion, AcceptsExactlyWhenTheObjectiveFell) {
   Random random(1, 41);

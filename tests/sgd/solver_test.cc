@@ -1,5 +1,5 @@
-// Each solver's first 50 updates on a small problem, against its definition computed independently in double, and,
-// where python3-torch is installed, against PyTorch itself.
+// Each solver's first 50 updates on a small problem, against its definition computed independently in double,
+// and, where python3-torch is installed, against PyTorch itself.
 #include "sgd/solver.h"
 
 #include <gtest/gtest.h>
@@ -21,9 +21,15 @@ constexpr int parameters = 37;
 constexpr int updates = 50;
 
 // f(w) = 1/2 sum_i a_i (w_i - b_i)^2 with a_i from 0.1 to 3: its gradient drives every solver below.
-double curvature(int i) { return 0.1 + 2.9 * i / (parameters - 1); }
-double centre(int i) { return std::sin(1.0 + i); }
-double start(int i) { return std::cos(3.0 * i); }
+double curvature(int i) {
+  return 0.1 + 2.9 * i / (parameters - 1);
+}
+double centre(int i) {
+  return std::sin(1.0 + i);
+}
+double start(int i) {
+  return std::cos(3.0 * i);
+}
 
 std::vector<float> run_solver(const std::string& name, double lr, int steps, Solver* given = nullptr,
                               std::vector<float> w = {}) {
@@ -38,8 +44,8 @@ std::vector<float> run_solver(const std::string& name, double lr, int steps, Sol
   std::vector<float> g(parameters);
   for (int t = 0; t < steps; ++t) {
     for (int i = 0; i < parameters; ++i)
-      g[static_cast<std::size_t>(i)] =
-          static_cast<float>(curvature(i) * (static_cast<double>(w[static_cast<std::size_t>(i)]) - centre(i)));
+      g[static_cast<std::size_t>(i)] = static_cast<float>(
+          curvature(i) * (static_cast<double>(w[static_cast<std::size_t>(i)]) - centre(i)));
     given->update(w, g, threads);
   }
   return w;
@@ -137,8 +143,8 @@ for _ in range(steps):
     optimiser.step()
 open(out, 'w').write('\n'.join(repr(float(x)) for x in w))
 )";
-  const std::string command = fmt::format("/usr/bin/python3 '{}' {} {} {} {} '{}'", script.string(), name(), lr(),
-                                          parameters, updates, output.string());
+  const std::string command = fmt::format("/usr/bin/python3 '{}' {} {} {} {} '{}'", script.string(), name(),
+                                          lr(), parameters, updates, output.string());
   ASSERT_EQ(std::system(command.c_str()), 0);
   std::ifstream stream(output);
   const auto ours = run_solver(name(), lr(), updates);

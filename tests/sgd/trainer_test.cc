@@ -130,8 +130,9 @@ TEST(Trainer, SaysWhenTheLossIsNoLongerANumber) {
 }
 
 TEST(TrainOptions, RejectsNonsense) {
-  for (auto spoil : {+[](TrainOptions& o) { o.lambda = -1; }, +[](TrainOptions& o) { o.batch = 0; },
-                     +[](TrainOptions& o) { o.solver = "newton"; }, +[](TrainOptions& o) { o.lambda = NAN; }}) {
+  for (auto spoil :
+       {+[](TrainOptions& o) { o.lambda = -1; }, +[](TrainOptions& o) { o.batch = 0; },
+        +[](TrainOptions& o) { o.solver = "newton"; }, +[](TrainOptions& o) { o.lambda = NAN; }}) {
     TrainOptions spoilt = options();
     spoil(spoilt);
     EXPECT_THROW(spoilt.validate(), Error);

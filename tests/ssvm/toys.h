@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "base/margin_matrix.h"
 #include "base/random.h"
 #include "ssvm/label_oracle.h"
-#include "base/margin_matrix.h"
 #include "ssvm/plane_oracles.h"
 #include "ssvm/svm_layer.h"
 #include "ssvm/vector_math.h"

@@ -22,8 +22,8 @@ LWSVM_SIMD void affine(const float* in, const float* __restrict scale, const flo
     for (std::int64_t i = 0; i < size; ++i) out[n * size + i] = in[n * size + i] * scale[i] + offset[i];
 }
 
-LWSVM_SIMD void multiply(const float* in, const float* __restrict scale, std::int64_t samples, std::int64_t size,
-                         float* out) {
+LWSVM_SIMD void multiply(const float* in, const float* __restrict scale, std::int64_t samples,
+                         std::int64_t size, float* out) {
   for (std::int64_t n = 0; n < samples; ++n)
     for (std::int64_t i = 0; i < size; ++i) out[n * size + i] = in[n * size + i] * scale[i];
 }
@@ -34,8 +34,8 @@ LWSVM_SIMD void normalize(const float* in, const float* __restrict mean, const f
     for (std::int64_t i = 0; i < size; ++i) out[n * size + i] = (in[n * size + i] - mean[i]) / deviation[i];
 }
 
-LWSVM_SIMD void divide(const float* in, const float* __restrict divisor, std::int64_t samples, std::int64_t size,
-                       float* out) {
+LWSVM_SIMD void divide(const float* in, const float* __restrict divisor, std::int64_t samples,
+                       std::int64_t size, float* out) {
   for (std::int64_t n = 0; n < samples; ++n)
     for (std::int64_t i = 0; i < size; ++i) out[n * size + i] = in[n * size + i] / divisor[i];
 }
@@ -46,7 +46,8 @@ class SumKernel final : public Kernel {
   SumKernel(std::int64_t count, float sign) : count_(count), sign_(sign) {}
 
   void forward(const ForwardArgs& args) const override {
-    if (args.inputs.size() == 1 && args.output != args.inputs[0]) std::copy_n(args.inputs[0], count_, args.output);
+    if (args.inputs.size() == 1 && args.output != args.inputs[0])
+      std::copy_n(args.inputs[0], count_, args.output);
     const float* sum = args.inputs[0];
     for (std::size_t k = 1; k < args.inputs.size(); ++k) {
       add_signed(sum, args.inputs[k], sign_, count_, args.output);
@@ -88,7 +89,8 @@ class ConcatKernel final : public Kernel {
     for (std::size_t k = 0; k < runs_.size(); ++k) {
       if (args.input_gradients[k])
         for (std::int64_t o = 0; o < outer_; ++o)
-          std::copy_n(args.output_gradient + o * width_ + at, runs_[k], args.input_gradients[k] + o * runs_[k]);
+          std::copy_n(args.output_gradient + o * width_ + at, runs_[k],
+                      args.input_gradients[k] + o * runs_[k]);
       at += runs_[k];
     }
   }
@@ -101,7 +103,9 @@ class ConcatKernel final : public Kernel {
 class AffineKernel final : public Kernel {
  public:
   AffineKernel(std::int64_t samples, std::vector<float> scale, std::vector<float> offset)
-      : samples_(samples), size_(static_cast<std::int64_t>(scale.size())), scale_(std::move(scale)),
+      : samples_(samples),
+        size_(static_cast<std::int64_t>(scale.size())),
+        scale_(std::move(scale)),
         offset_(std::move(offset)) {}
 
   void forward(const ForwardArgs& args) const override {
@@ -121,7 +125,9 @@ class AffineKernel final : public Kernel {
 class NormalizeKernel final : public Kernel {
  public:
   NormalizeKernel(std::int64_t samples, std::vector<float> mean, std::vector<float> deviation)
-      : samples_(samples), size_(static_cast<std::int64_t>(mean.size())), mean_(std::move(mean)),
+      : samples_(samples),
+        size_(static_cast<std::int64_t>(mean.size())),
+        mean_(std::move(mean)),
         deviation_(std::move(deviation)) {}
 
   void forward(const ForwardArgs& args) const override {
@@ -154,8 +160,8 @@ std::vector<float> spread(const std::vector<float>& constant, const TensorSpec& 
 void check_constant(const std::vector<float>& constant, const Shape& shape) {
   const auto given = static_cast<std::int64_t>(constant.size());
   if (given != 1 && given != shape[0] && given != element_count(shape))
-    fail("net", "constants of {} values fit neither the {} channels nor the {} elements of {}", given, shape[0],
-         element_count(shape), to_string(shape));
+    fail("net", "constants of {} values fit neither the {} channels nor the {} elements of {}", given,
+         shape[0], element_count(shape), to_string(shape));
 }
 
 // {outer, axis, inner} sizes of a sample in the order in which it lies in memory.

@@ -35,8 +35,8 @@ class ConcatLayer final : public Layer {
   std::int64_t axis_;
 };
 
-// y = scale * x + offset with constants that belong to the network but are never trained. Each constant has one
-// value (for all), one a channel, or one an element.
+// y = scale * x + offset with constants that belong to the network but are never trained. Each constant has
+// one value (for all), one a channel, or one an element.
 class AffineLayer final : public Layer {
  public:
   AffineLayer(std::vector<float> scale, std::vector<float> offset);
@@ -52,8 +52,9 @@ class AffineLayer final : public Layer {
   std::vector<float> scale_, offset_;
 };
 
-// y = (x - mean) / deviation, the normalisation in front of a network: constants as in AffineLayer. A layer of its own
-// because x * (1 / deviation) rounds differently, and a file that is written and read back must give the same bits.
+// y = (x - mean) / deviation, the normalisation in front of a network: constants as in AffineLayer. A layer
+// of its own because x * (1 / deviation) rounds differently, and a file that is written and read back must
+// give the same bits.
 class NormalizeLayer final : public Layer {
  public:
   NormalizeLayer(std::vector<float> mean, std::vector<float> deviation);

@@ -18,10 +18,11 @@ LWSVM_SIMD void affine_rows(const float* in, const float* __restrict scale, cons
       out[r * channels + c] = in[r * channels + c] * scale[c] + shift[c];
 }
 
-// sums[c] += sum of a, sums[channels + c] += sum of a (b - centre): with a = b = x around a centre that is near the
-// mean this loses no digits to cancellation.
+// sums[c] += sum of a, sums[channels + c] += sum of a (b - centre): with a = b = x around a centre that is
+// near the mean this loses no digits to cancellation.
 LWSVM_SIMD void sum_pair(const float* __restrict a, const float* __restrict b, const float* __restrict centre,
-                         std::int64_t rows, std::int64_t channels, float* __restrict first, float* __restrict second) {
+                         std::int64_t rows, std::int64_t channels, float* __restrict first,
+                         float* __restrict second) {
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < channels; ++c) {
       first[c] += a[r * channels + c];
@@ -47,9 +48,11 @@ LWSVM_SIMD void backward_rows(const float* gradient, const float* __restrict x, 
       out[r * channels + c] = gradient[r * channels + c] * a[c] + x[r * channels + c] * b[c] + c0[c];
 }
 
-// Calls sum(first row, rows, float[2 channels]) for runs of rows and adds the results to sums[2 channels] in double.
+// Calls sum(first row, rows, float[2 channels]) for runs of rows and adds the results to sums[2 channels] in
+// double.
 template <typename Sum>
-void sum_by_partials(std::int64_t all_rows, std::int64_t channels, float* scratch, double* sums, const Sum& sum) {
+void sum_by_partials(std::int64_t all_rows, std::int64_t channels, float* scratch, double* sums,
+                     const Sum& sum) {
   std::fill_n(sums, 2 * channels, 0.0);
   for (std::int64_t row = 0; row < all_rows; row += rows_per_partial) {
     std::fill_n(scratch, 2 * channels, 0.0f);
@@ -93,8 +96,8 @@ class FrozenBatchNormKernel final : public Kernel {
       std::vector<double> sums(static_cast<std::size_t>(2 * channels_));
       sum_by_partials(rows_, channels_, args.scratch, sums.data(),
                       [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
-                        sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_, mean_.data(),
-                                 rows, channels_, first, second);
+                        sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_,
+                                 mean_.data(), rows, channels_, first, second);
                       });
       for (std::size_t c = 0; c < mean_.size(); ++c) {
         args.parameter_gradient[c] =
@@ -103,13 +106,18 @@ class FrozenBatchNormKernel final : public Kernel {
       }
     }
     if (args.input_gradients[0])
-      affine_rows(args.output_gradient, scale_.data(), zero_.data(), rows_, channels_, args.input_gradients[0]);
+      affine_rows(args.output_gradient, scale_.data(), zero_.data(), rows_, channels_,
+                  args.input_gradients[0]);
   }
 
   bool in_place() const override { return true; }
   bool keeps_inputs() const override { return learns_; }
-  std::size_t scratch_floats() const override { return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0); }
-  std::size_t packed_gradient_floats() const override { return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0); }
+  std::size_t scratch_floats() const override {
+    return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0);
+  }
+  std::size_t packed_gradient_floats() const override {
+    return static_cast<std::size_t>(learns_ ? 2 * channels_ : 0);
+  }
   void unpack_gradient(const float* packed, float* parameters) const override {
     std::copy_n(packed, packed_gradient_floats(), parameters);
   }
@@ -126,8 +134,8 @@ class TrainingBatchNormKernel final : public Kernel {
   TrainingBatchNormKernel(std::int64_t samples, std::int64_t pixels, std::int64_t channels, float epsilon,
                           float momentum)
       : samples_(samples), pixels_(pixels), channels_(channels), epsilon_(epsilon), momentum_(momentum) {
-    for (auto* v : {&centre_, &batch_mean_, &batch_variance_, &scale_, &shift_, &weight_, &grad_a_, &grad_b_, &grad_c_,
-                    &scale_gradient_, &shift_gradient_})
+    for (auto* v : {&centre_, &batch_mean_, &batch_variance_, &scale_, &shift_, &weight_, &grad_a_, &grad_b_,
+                    &grad_c_, &scale_gradient_, &shift_gradient_})
       v->assign(static_cast<std::size_t>(channels), 0.0f);
     base_shift_ = shift_;
   }
@@ -141,9 +149,11 @@ class TrainingBatchNormKernel final : public Kernel {
   std::size_t sums() const override { return static_cast<std::size_t>(2 * channels_); }
 
   void gather(const ForwardArgs& args, double* sums) const override {
-    sum_by_partials(rows(), channels_, args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
-      sum_moments(args.inputs[0] + row * channels_, centre_.data(), rows, channels_, first, second);
-    });
+    sum_by_partials(rows(), channels_, args.scratch, sums,
+                    [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+                      sum_moments(args.inputs[0] + row * channels_, centre_.data(), rows, channels_, first,
+                                  second);
+                    });
   }
 
   void settle(std::span<const double> sums, std::int64_t samples) override {
@@ -165,10 +175,11 @@ class TrainingBatchNormKernel final : public Kernel {
   }
 
   void gather_backward(const BackwardArgs& args, double* sums) const override {
-    sum_by_partials(rows(), channels_, args.scratch, sums, [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
-      sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_, batch_mean_.data(), rows,
-               channels_, first, second);
-    });
+    sum_by_partials(rows(), channels_, args.scratch, sums,
+                    [&](std::int64_t row, std::int64_t rows, float* first, float* second) {
+                      sum_pair(args.output_gradient + row * channels_, args.inputs[0] + row * channels_,
+                               batch_mean_.data(), rows, channels_, first, second);
+                    });
   }
 
   //   dx = scale (g - mean(g) - (x - mean) mean(g (x - mean)) / (variance + epsilon))
@@ -188,8 +199,8 @@ class TrainingBatchNormKernel final : public Kernel {
 
   void backward(const BackwardArgs& args) const override {
     if (args.input_gradients[0])
-      backward_rows(args.output_gradient, args.inputs[0], grad_a_.data(), grad_b_.data(), grad_c_.data(), rows(),
-                    channels_, args.input_gradients[0]);
+      backward_rows(args.output_gradient, args.inputs[0], grad_a_.data(), grad_b_.data(), grad_c_.data(),
+                    rows(), channels_, args.input_gradients[0]);
   }
 
   void gradient_from_sums(float* parameter_gradient) const override {
@@ -203,7 +214,8 @@ class TrainingBatchNormKernel final : public Kernel {
       float& mean = statistics[c];
       float& variance = statistics[weight_.size() + c];
       mean += momentum_ * (batch_mean_[c] - mean);
-      variance += momentum_ * (static_cast<float>(unbias * static_cast<double>(batch_variance_[c])) - variance);
+      variance +=
+          momentum_ * (static_cast<float>(unbias * static_cast<double>(batch_variance_[c])) - variance);
     }
   }
 
@@ -226,7 +238,8 @@ Shape BatchNormLayer::infer(std::span<const Shape> inputs) const {
   const Shape& shape = only_input(kind(), inputs);
   if (shape.size() != 1 && shape.size() != 3)
     fail("net", "BatchNorm takes images or vectors, not {}", to_string(shape));
-  if (shape[0] != channels_) fail("net", "BatchNorm is for {} channels but its input has {}", channels_, shape[0]);
+  if (shape[0] != channels_)
+    fail("net", "BatchNorm is for {} channels but its input has {}", channels_, shape[0]);
   return shape;
 }
 
@@ -241,7 +254,8 @@ std::unique_ptr<Kernel> BatchNormLayer::compile(const CompileRequest& request) c
   const std::int64_t pixels = request.output.size() / channels_;
   if (request.training)
     return std::make_unique<TrainingBatchNormKernel>(request.samples, pixels, channels_, epsilon_, momentum_);
-  return std::make_unique<FrozenBatchNormKernel>(request.samples * pixels, channels_, epsilon_, request.parameter_gradient);
+  return std::make_unique<FrozenBatchNormKernel>(request.samples * pixels, channels_, epsilon_,
+                                                 request.parameter_gradient);
 }
 
 }  // namespace lwsvm

@@ -8,8 +8,8 @@
 namespace lwsvm {
 namespace {
 
-std::int64_t windows(std::int64_t in, std::int64_t window, std::int64_t stride, std::int64_t dilation, std::int64_t low,
-                     std::int64_t high, bool ceil_mode) {
+std::int64_t windows(std::int64_t in, std::int64_t window, std::int64_t stride, std::int64_t dilation,
+                     std::int64_t low, std::int64_t high, bool ceil_mode) {
   const std::int64_t room = in + low + high - (dilation * (window - 1) + 1);
   if (room < 0) fail("net", "a window of {} does not fit into {} + {} of padding", window, in, low + high);
   std::int64_t count = room / stride + 1;
@@ -67,9 +67,10 @@ class ConvolutionKernel final : public Kernel {
 
 void WindowSpec::validate(std::string_view kind) const {
   if (std::min({height, width, stride_height, stride_width, dilation_height, dilation_width}) < 1)
-    fail("net", "{} needs a window, stride and dilation of at least 1, not {}x{}, {}x{} and {}x{}", kind, height, width,
-         stride_height, stride_width, dilation_height, dilation_width);
-  if (std::min({pad_top, pad_left, pad_bottom, pad_right}) < 0) fail("net", "{} cannot have negative padding", kind);
+    fail("net", "{} needs a window, stride and dilation of at least 1, not {}x{}, {}x{} and {}x{}", kind,
+         height, width, stride_height, stride_width, dilation_height, dilation_width);
+  if (std::min({pad_top, pad_left, pad_bottom, pad_right}) < 0)
+    fail("net", "{} cannot have negative padding", kind);
 }
 
 std::int64_t WindowSpec::out_height(std::int64_t in_height) const {
@@ -83,8 +84,8 @@ std::int64_t WindowSpec::out_width(std::int64_t in_width) const {
 ConvolutionLayer::ConvolutionLayer(const ConvolutionSpec& spec) : spec_(spec) {
   spec.window.validate(kind());
   if (spec.groups < 1 || spec.in_channels % spec.groups != 0 || spec.out_channels % spec.groups != 0)
-    fail("net", "a convolution of {} -> {} channels cannot have {} groups", spec.in_channels, spec.out_channels,
-         spec.groups);
+    fail("net", "a convolution of {} -> {} channels cannot have {} groups", spec.in_channels,
+         spec.out_channels, spec.groups);
 }
 
 Shape ConvolutionLayer::infer(std::span<const Shape> inputs) const {
@@ -95,16 +96,17 @@ Shape ConvolutionLayer::infer(std::span<const Shape> inputs) const {
 }
 
 std::vector<ParameterSpec> ConvolutionLayer::parameters() const {
-  std::vector<ParameterSpec> specs{{"weight",
-                                    {spec_.out_channels, spec_.in_channels / spec_.groups, spec_.window.height,
-                                     spec_.window.width},
-                                    Role::weight}};
+  std::vector<ParameterSpec> specs{
+      {"weight",
+       {spec_.out_channels, spec_.in_channels / spec_.groups, spec_.window.height, spec_.window.width},
+       Role::weight}};
   if (spec_.bias) specs.push_back({"bias", {spec_.out_channels}, Role::bias});
   return specs;
 }
 
 std::int64_t ConvolutionLayer::flops(std::span<const Shape>, const Shape& output) const {
-  return 2 * element_count(output) * (spec_.in_channels / spec_.groups) * spec_.window.height * spec_.window.width;
+  return 2 * element_count(output) * (spec_.in_channels / spec_.groups) * spec_.window.height *
+         spec_.window.width;
 }
 
 ConvolutionGeometry ConvolutionLayer::geometry(const Shape& in, const Shape& out) const {

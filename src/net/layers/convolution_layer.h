@@ -1,4 +1,5 @@
-// Convolution of images, with groups, stride, dilation and padding; weights [out][in/groups][kh][kw], bias [out].
+// Convolution of images, with groups, stride, dilation and padding; weights [out][in/groups][kh][kw], bias
+// [out].
 #pragma once
 
 #include "engine/convolution.h"

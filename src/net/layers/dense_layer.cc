@@ -35,13 +35,13 @@ class DenseKernel final : public Kernel {
 
   void backward(const BackwardArgs& args) const override {
     if (args.parameter_gradient) {
-      gemm(Transpose::yes, Transpose::no, out_, in_, samples_, 1.0f, args.output_gradient, out_, args.inputs[0], in_,
-           0.0f, args.parameter_gradient, in_);
+      gemm(Transpose::yes, Transpose::no, out_, in_, samples_, 1.0f, args.output_gradient, out_,
+           args.inputs[0], in_, 0.0f, args.parameter_gradient, in_);
       if (bias_) sum_rows(args.output_gradient, samples_, out_, args.parameter_gradient + in_ * out_);
     }
     if (args.input_gradients[0])
-      gemm(Transpose::no, Transpose::no, samples_, in_, out_, 1.0f, args.output_gradient, out_, weights_, in_, 0.0f,
-           args.input_gradients[0], in_);
+      gemm(Transpose::no, Transpose::no, samples_, in_, out_, 1.0f, args.output_gradient, out_, weights_, in_,
+           0.0f, args.input_gradients[0], in_);
   }
 
   bool keeps_inputs() const override { return learns_; }

@@ -18,13 +18,13 @@ LWSVM_SIMD void take_better(const float* candidate, std::uint8_t index, bool min
   }
 }
 
-LWSVM_SIMD void select(const float* source, const std::uint8_t* winner, std::uint8_t index, std::int64_t count,
-                       float* out) {
+LWSVM_SIMD void select(const float* source, const std::uint8_t* winner, std::uint8_t index,
+                       std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = winner[i] == index ? source[i] : out[i];
 }
 
-LWSVM_SIMD void route(const float* gradient, const std::uint8_t* winner, std::uint8_t index, std::int64_t count,
-                      float* out) {
+LWSVM_SIMD void route(const float* gradient, const std::uint8_t* winner, std::uint8_t index,
+                      std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = winner[i] == index ? gradient[i] : 0.0f;
 }
 
@@ -48,7 +48,8 @@ class MaximumKernel final : public Kernel {
   void backward(const BackwardArgs& args) const override {
     for (std::size_t k = 0; k < args.input_gradients.size(); ++k)
       if (args.input_gradients[k])
-        route(args.output_gradient, args.pattern, static_cast<std::uint8_t>(k), count_, args.input_gradients[k]);
+        route(args.output_gradient, args.pattern, static_cast<std::uint8_t>(k), count_,
+              args.input_gradients[k]);
   }
 
   std::size_t pattern_bytes() const override { return static_cast<std::size_t>(count_); }

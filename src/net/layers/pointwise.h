@@ -1,7 +1,8 @@
 // Element-wise piecewise linear functions of one input, as one kernel template.
 //
 // An Op chooses for every x a piece, and on each piece is slope * x + offset:
-//   std::uint8_t piece(float x), float value(piece, x), float slope(piece), and bits: how many number its pieces
+//   std::uint8_t piece(float x), float value(piece, x), float slope(piece), and bits: how many number its
+//   pieces
 // so recording, replaying and differentiating it need nothing else.
 #pragma once
 
@@ -41,13 +42,20 @@ LWSVM_SIMD void pointwise_backward(Op op, std::int64_t count, const float* gradi
 template <typename Op>
 class PointwiseKernel final : public Kernel {
  public:
-  PointwiseKernel(const CompileRequest& request, Op op) : count_(request.samples * request.output.size()), op_(op) {}
+  PointwiseKernel(const CompileRequest& request, Op op)
+      : count_(request.samples * request.output.size()), op_(op) {}
 
   void forward(const ForwardArgs& args) const override {
     switch (args.use) {
-      case PatternUse::ignore: pointwise_forward(op_, count_, args.inputs[0], args.output); break;
-      case PatternUse::record: pointwise_record(op_, count_, args.inputs[0], args.output, args.pattern); break;
-      case PatternUse::replay: pointwise_replay(op_, count_, args.inputs[0], args.output, args.pattern); break;
+      case PatternUse::ignore:
+        pointwise_forward(op_, count_, args.inputs[0], args.output);
+        break;
+      case PatternUse::record:
+        pointwise_record(op_, count_, args.inputs[0], args.output, args.pattern);
+        break;
+      case PatternUse::replay:
+        pointwise_replay(op_, count_, args.inputs[0], args.output, args.pattern);
+        break;
     }
   }
 

@@ -17,7 +17,8 @@ struct PoolGeometry {
   std::int64_t outputs() const { return samples * out_height * out_width * channels; }
   std::int64_t inputs() const { return samples * in_height * in_width * channels; }
 
-  // visit(output row offset, input row offset, tap) for every tap that lies in the image; a row is one pixel's channels.
+  // visit(output row offset, input row offset, tap) for every tap that lies in the image; a row is one
+  // pixel's channels.
   template <typename Visit>
   void for_each_window(const Visit& visit) const {
     for (std::int64_t n = 0; n < samples; ++n)
@@ -50,8 +51,8 @@ constexpr std::uint8_t no_winner = 255;  // an absorbed ReLU is off in the whole
 
 // The running maximum of one window's channels. With an absorbed ReLU it starts at 0 with no winner, which is
 // maxpool(relu(x)); without, at minus infinity.
-LWSVM_SIMD void max_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap, float* __restrict best,
-                        std::uint8_t* __restrict winner) {
+LWSVM_SIMD void max_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap,
+                        float* __restrict best, std::uint8_t* __restrict winner) {
   for (std::int64_t c = 0; c < channels; ++c) {
     const bool better = row[c] > best[c];
     best[c] = better ? row[c] : best[c];
@@ -69,7 +70,8 @@ LWSVM_SIMD void scatter_row(const float* __restrict gradient, std::int64_t chann
   for (std::int64_t c = 0; c < channels; ++c) row[c] += winner[c] == tap ? gradient[c] : 0.0f;
 }
 
-LWSVM_SIMD void add_row(const float* __restrict row, std::int64_t channels, float scale, float* __restrict sum) {
+LWSVM_SIMD void add_row(const float* __restrict row, std::int64_t channels, float scale,
+                        float* __restrict sum) {
   for (std::int64_t c = 0; c < channels; ++c) sum[c] += scale * row[c];
 }
 
@@ -84,7 +86,8 @@ class MaxPoolKernel final : public Kernel {
       g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
         std::fill_n(args.output + out, g_.channels, 0.0f);
         g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
-          select_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out, args.output + out);
+          select_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out,
+                     args.output + out);
         });
       });
       return;
@@ -107,8 +110,8 @@ class MaxPoolKernel final : public Kernel {
     std::fill_n(in_gradient, g_.inputs(), 0.0f);
     g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
       g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
-        scatter_row(args.output_gradient + out, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out,
-                    in_gradient + at);
+        scatter_row(args.output_gradient + out, g_.channels, static_cast<std::uint8_t>(tap),
+                    args.pattern + out, in_gradient + at);
       });
     });
   }
@@ -149,7 +152,8 @@ class AveragePoolKernel final : public Kernel {
   }
 
  private:
-  // 1 / (taps counted): those in the image, and with count_padding those in the padding, but never those beyond it.
+  // 1 / (taps counted): those in the image, and with count_padding those in the padding, but never those
+  // beyond it.
   float share(std::int64_t top, std::int64_t left) const {
     if (sum_) return 1.0f;
     const std::int64_t low_h = count_padding_ ? -g_.window.pad_top : 0;
@@ -265,7 +269,8 @@ Shape infer_pool(std::string_view kind, const WindowSpec& w, std::span<const Sha
 
 void check_padding(std::string_view kind, const WindowSpec& w) {
   w.validate(kind);
-  const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1, reach_w = w.dilation_width * (w.width - 1) + 1;
+  const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1,
+                     reach_w = w.dilation_width * (w.width - 1) + 1;
   if (w.pad_top >= reach_h || w.pad_bottom >= reach_h || w.pad_left >= reach_w || w.pad_right >= reach_w)
     fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window", kind);
 }
@@ -279,7 +284,9 @@ MaxPoolLayer::MaxPoolLayer(const WindowSpec& window) : window_(window) {
          window.height, window.width);
 }
 
-Shape MaxPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+Shape MaxPoolLayer::infer(std::span<const Shape> inputs) const {
+  return infer_pool(kind(), window_, inputs);
+}
 
 std::int64_t MaxPoolLayer::flops(std::span<const Shape>, const Shape& output) const {
   return element_count(output) * window_.height * window_.width;
@@ -294,7 +301,9 @@ AveragePoolLayer::AveragePoolLayer(const WindowSpec& window, bool count_padding)
   check_padding(kind(), window);
 }
 
-Shape AveragePoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+Shape AveragePoolLayer::infer(std::span<const Shape> inputs) const {
+  return infer_pool(kind(), window_, inputs);
+}
 
 std::int64_t AveragePoolLayer::flops(std::span<const Shape>, const Shape& output) const {
   return element_count(output) * window_.height * window_.width;
@@ -304,7 +313,9 @@ std::unique_ptr<Kernel> AveragePoolLayer::compile(const CompileRequest& request)
   return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), count_padding_);
 }
 
-Shape SumPoolLayer::infer(std::span<const Shape> inputs) const { return infer_pool(kind(), window_, inputs); }
+Shape SumPoolLayer::infer(std::span<const Shape> inputs) const {
+  return infer_pool(kind(), window_, inputs);
+}
 
 std::unique_ptr<Kernel> SumPoolLayer::compile(const CompileRequest& request) const {
   return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), false, true);
@@ -318,7 +329,9 @@ Linearity GlobalPoolLayer::linearity() const {
   return reduction_ == Reduction::average ? Linearity::linear : Linearity::piecewise_linear;
 }
 
-Shape GlobalPoolLayer::infer(std::span<const Shape> inputs) const { return {only_image(kind(), inputs)[0], 1, 1}; }
+Shape GlobalPoolLayer::infer(std::span<const Shape> inputs) const {
+  return {only_image(kind(), inputs)[0], 1, 1};
+}
 
 std::unique_ptr<Kernel> GlobalPoolLayer::compile(const CompileRequest& request) const {
   const Shape& in = request.inputs[0].shape;

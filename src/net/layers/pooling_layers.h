@@ -1,8 +1,8 @@
 // Max-pool, average pool, and both over the whole image.
 //
-// These are kernels of ours, not oneDNN's: LW-SVM replays a recorded winner per window, which oneDNN cannot do, and
-// a max-pool must be the same function wherever it runs. Ties go to the first tap in row order; taps in the padding
-// never win, and count in an average only if `count_padding`.
+// These are kernels of ours, not oneDNN's: LW-SVM replays a recorded winner per window, which oneDNN cannot
+// do, and a max-pool must be the same function wherever it runs. Ties go to the first tap in row order; taps
+// in the padding never win, and count in an average only if `count_padding`.
 #pragma once
 
 #include "net/layers/convolution_layer.h"
@@ -43,7 +43,8 @@ class AveragePoolLayer final : public Layer {
   bool count_padding_;
 };
 
-class SumPoolLayer final : public Layer {  // the sum over the window: no network has it, decompositions of max-pool do
+class SumPoolLayer final
+    : public Layer {  // the sum over the window: no network has it, decompositions of max-pool do
  public:
   explicit SumPoolLayer(const WindowSpec& window) : window_(window) {}
   const WindowSpec& window() const { return window_; }
@@ -67,7 +68,9 @@ class GlobalPoolLayer final : public Layer {
   std::string_view kind() const override;
   Linearity linearity() const override;
   Shape infer(std::span<const Shape> inputs) const override;
-  std::int64_t flops(std::span<const Shape> inputs, const Shape&) const override { return element_count(inputs[0]); }
+  std::int64_t flops(std::span<const Shape> inputs, const Shape&) const override {
+    return element_count(inputs[0]);
+  }
   LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 

@@ -8,8 +8,8 @@
 namespace lwsvm {
 namespace {
 
-LWSVM_SIMD void forward_rows(const float* in, const float* slopes, std::int64_t rows, std::int64_t columns, float* out,
-                             std::uint8_t* pattern, PatternUse use) {
+LWSVM_SIMD void forward_rows(const float* in, const float* slopes, std::int64_t rows, std::int64_t columns,
+                             float* out, std::uint8_t* pattern, PatternUse use) {
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; ++c) {
       const std::int64_t i = r * columns + c;
@@ -22,10 +22,15 @@ LWSVM_SIMD void forward_rows(const float* in, const float* slopes, std::int64_t 
 class PReluKernel final : public Kernel {
  public:
   PReluKernel(std::int64_t rows, std::int64_t columns, bool shared, bool learns)
-      : rows_(rows), columns_(columns), shared_(shared), learns_(learns), slopes_(static_cast<std::size_t>(columns)) {}
+      : rows_(rows),
+        columns_(columns),
+        shared_(shared),
+        learns_(learns),
+        slopes_(static_cast<std::size_t>(columns)) {}
 
   void pack(const float* parameters, const float*) override {
-    for (std::int64_t c = 0; c < columns_; ++c) slopes_[static_cast<std::size_t>(c)] = parameters[shared_ ? 0 : c];
+    for (std::int64_t c = 0; c < columns_; ++c)
+      slopes_[static_cast<std::size_t>(c)] = parameters[shared_ ? 0 : c];
   }
 
   void forward(const ForwardArgs& args) const override {
@@ -41,7 +46,8 @@ class PReluKernel final : public Kernel {
     if (args.input_gradients[0])
       for (std::int64_t i = 0; i < rows_ * columns_; ++i)
         args.input_gradients[0][i] =
-            args.output_gradient[i] * (args.pattern[i] ? 1.0f : slopes_[static_cast<std::size_t>(i % columns_)]);
+            args.output_gradient[i] *
+            (args.pattern[i] ? 1.0f : slopes_[static_cast<std::size_t>(i % columns_)]);
   }
 
   std::size_t pattern_bytes() const override { return static_cast<std::size_t>(rows_ * columns_); }
@@ -64,8 +70,10 @@ class PReluKernel final : public Kernel {
 
 Shape PReluLayer::infer(std::span<const Shape> inputs) const {
   const Shape& shape = only_input(kind(), inputs);
-  if (shape.size() != 1 && shape.size() != 3) fail("net", "PRelu takes images or vectors, not {}", to_string(shape));
-  if (slopes_ != 1 && slopes_ != shape[0]) fail("net", "PRelu has {} slopes for {} channels", slopes_, shape[0]);
+  if (shape.size() != 1 && shape.size() != 3)
+    fail("net", "PRelu takes images or vectors, not {}", to_string(shape));
+  if (slopes_ != 1 && slopes_ != shape[0])
+    fail("net", "PRelu has {} slopes for {} channels", slopes_, shape[0]);
   return shape;
 }
 

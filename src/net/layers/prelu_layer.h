@@ -1,4 +1,5 @@
-// y = x > 0 ? x : slope[c] x with a trained slope for each channel (or one for all); slopes are not regularised.
+// y = x > 0 ? x : slope[c] x with a trained slope for each channel (or one for all); slopes are not
+// regularised.
 #pragma once
 
 #include "net/layer.h"

@@ -106,7 +106,8 @@ std::unique_ptr<Kernel> gather_kernel(const CompileRequest& request, float value
   std::vector<std::int32_t> source(static_cast<std::size_t>(request.output.size()), -1);
   Shape from(request.inputs[0].shape.size(), 0);
   out.for_each([&](const Shape& at) {
-    if (locate(at, from)) source[static_cast<std::size_t>(out.of(at))] = static_cast<std::int32_t>(in.of(from));
+    if (locate(at, from))
+      source[static_cast<std::size_t>(out.of(at))] = static_cast<std::int32_t>(in.of(from));
   });
   return std::make_unique<GatherKernel>(request.samples, request.inputs[0].size(), std::move(source), value);
 }
@@ -139,7 +140,8 @@ class DropoutKernel final : public Kernel {
 };
 
 void check_rank(std::string_view kind, std::size_t given, const Shape& shape) {
-  if (given != shape.size()) fail("net", "{} is made for {} axes, its input {} has {}", kind, given, to_string(shape), shape.size());
+  if (given != shape.size())
+    fail("net", "{} is made for {} axes, its input {} has {}", kind, given, to_string(shape), shape.size());
 }
 
 }  // namespace
@@ -165,7 +167,9 @@ std::unique_ptr<Kernel> ReshapeLayer::compile(const CompileRequest& request) con
   return std::make_unique<CopyKernel>(request);
 }
 
-Shape FlattenLayer::infer(std::span<const Shape> inputs) const { return {element_count(only_input(kind(), inputs))}; }
+Shape FlattenLayer::infer(std::span<const Shape> inputs) const {
+  return {element_count(only_input(kind(), inputs))};
+}
 
 std::unique_ptr<Kernel> FlattenLayer::compile(const CompileRequest& request) const {
   return std::make_unique<CopyKernel>(request);

@@ -1,4 +1,5 @@
-// Layers that only move numbers: flatten, reshape, transpose, pad, slice; and dropout, which outside training is one.
+// Layers that only move numbers: flatten, reshape, transpose, pad, slice; and dropout, which outside training
+// is one.
 //
 // Axes do not count the batch: of an image, axis 0 is the channel.
 #pragma once
@@ -47,7 +48,8 @@ class TransposeLayer final : public MovingLayer {
 
 class PadLayer final : public MovingLayer {
  public:
-  PadLayer(Shape before, Shape after, float value) : before_(std::move(before)), after_(std::move(after)), value_(value) {}
+  PadLayer(Shape before, Shape after, float value)
+      : before_(std::move(before)), after_(std::move(after)), value_(value) {}
   const Shape& before() const { return before_; }
   const Shape& after() const { return after_; }
   float value() const { return value_; }
@@ -61,7 +63,8 @@ class PadLayer final : public MovingLayer {
   float value_;
 };
 
-class SliceLayer final : public MovingLayer {  // elements start, start + step, ... of every axis, `count` of them
+class SliceLayer final
+    : public MovingLayer {  // elements start, start + step, ... of every axis, `count` of them
  public:
   SliceLayer(Shape start, Shape step, Shape count)
       : start_(std::move(start)), step_(std::move(step)), count_(std::move(count)) {}

@@ -21,7 +21,8 @@ class SoftmaxKernel final : public Kernel {
   SoftmaxKernel(std::int64_t samples, std::int64_t size) : samples_(samples), size_(size) {}
 
   void forward(const ForwardArgs& args) const override {
-    for (std::int64_t n = 0; n < samples_; ++n) softmax(args.inputs[0] + n * size_, size_, args.output + n * size_);
+    for (std::int64_t n = 0; n < samples_; ++n)
+      softmax(args.inputs[0] + n * size_, size_, args.output + n * size_);
   }
 
   void backward(const BackwardArgs& args) const override {  // dx = y (g - <g, y>)
@@ -33,7 +34,8 @@ class SoftmaxKernel final : public Kernel {
       for (std::int64_t i = 0; i < size_; ++i)
         product += static_cast<double>(gradient[i]) * static_cast<double>(args.scratch[i]);
       for (std::int64_t i = 0; i < size_; ++i)
-        args.input_gradients[0][n * size_ + i] = args.scratch[i] * (gradient[i] - static_cast<float>(product));
+        args.input_gradients[0][n * size_ + i] =
+            args.scratch[i] * (gradient[i] - static_cast<float>(product));
     }
   }
 

@@ -1,4 +1,5 @@
-// y_k = exp(x_k) / sum_j exp(x_j) over a vector of scores. Neither linear nor piecewise linear: an output only.
+// y_k = exp(x_k) / sum_j exp(x_j) over a vector of scores. Neither linear nor piecewise linear: an output
+// only.
 #pragma once
 
 #include "net/layer.h"
