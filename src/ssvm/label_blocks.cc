@@ -93,9 +93,10 @@ std::uint64_t LabelBlocks::nonzeros() const {
   return count;
 }
 
+// What the points take. The pool's idle entries (at most an eighth, and the rest of its last chunk) are left out: how
+// many there are depends on how the points came about, and a resumed run must report what an uninterrupted one does.
 std::uint64_t LabelBlocks::bytes() const {
-  return first_.capacity() * sizeof(first_[0]) + pool_.size() * kChunk * sizeof(Entry) +
-         pool_.capacity() * sizeof(pool_[0]);
+  return first_.size() * sizeof(first_[0]) + (used_ - idle_count_) * sizeof(Entry);
 }
 
 // Handing out an entry never moves another: links into the pool stay valid.
