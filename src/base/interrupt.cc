@@ -1,19 +1,37 @@
 #include "base/interrupt.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace lwsvm {
 namespace {
 
-std::atomic<int> received{0};  // the first signal's number
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use only lock-free atomics");
+constexpr std::int64_t kEchoNanoseconds = 300'000'000;
+
+std::atomic<int> received{0};              // the first signal's number
+std::atomic<std::int64_t> received_at{0};  // and when it came
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may use only lock-free atomics");
+
+// clock_gettime is async-signal-safe; std::chrono does not promise to be.
+std::int64_t now_in_nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
 
 void on_signal(int signal) {
+  const std::int64_t now = now_in_nanoseconds();
   int none = 0;
-  // _exit, not exit: only async-signal-safe calls are allowed here, and the user asked for "now".
-  if (!received.compare_exchange_strong(none, signal)) ::_exit(128 + signal);
+  if (received.compare_exchange_strong(none, signal)) {
+    received_at = now;
+  } else if (now - received_at > kEchoNanoseconds) {
+    ::_exit(128 +
+            signal);  // not exit: only async-signal-safe calls are allowed, and the user asked for "now"
+  }
 }
 
 void install(int signal, struct sigaction& old) {

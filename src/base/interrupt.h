@@ -1,5 +1,6 @@
 // Ctrl-C as a polite request: the first one sets a flag that long loops ask for, the second ends the program
-// at once.
+// at once. What follows the first within 0.3 s is its echo, not a second wish: timeout(1) and mpirun signal
+// the process and then its whole group, so that it hears every signal twice.
 //
 //   InterruptGuard guard;                       // in main, around the work
 //   while (...) { step(); if (interrupted()) { save(); return interrupt_exit_code(); } }

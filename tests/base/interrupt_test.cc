@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 namespace lwsvm {
 namespace {
@@ -49,11 +51,19 @@ TEST(Interrupt, RequestCountsAsTheFirst) {
   EXPECT_EQ(interrupt_exit_code(), 130);
 }
 
+TEST(Interrupt, EchoOfTheFirstIsNotASecond) {
+  const InterruptGuard guard;
+  std::raise(SIGINT);
+  std::raise(SIGINT);
+  EXPECT_EQ(interrupt_exit_code(), 130);
+}
+
 TEST(InterruptDeathTest, SecondOneExitsAtOnce) {
   EXPECT_EXIT(
       {
         const InterruptGuard guard;
         std::raise(SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(400));
         std::raise(SIGINT);
         std::exit(0);
       },

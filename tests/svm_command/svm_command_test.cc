@@ -223,6 +223,7 @@ TEST_F(SvmCommand, SameBitsWithOneAndTwoThreads) {
   }
 }
 
+// timeout(1) signals the program and then its group: the program hears it twice.
 TEST_F(SvmCommand, CtrlCSavesWhatThereIs) {
   const Outcome outcome =
       run("svm --data synthetic:n=2000,classes=5,size=12x12 --lambda 1e-6 --gap 1e-12 --max-epochs 100000000 "
