@@ -54,6 +54,7 @@ void add_eval(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", command->model, "ONNX file")->required();
   command->task.add_to(*sub);
+  command->task.add_loss_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
   sub->add_option("--lambda", command->lambda,
                   "weight of the regulariser in the objective (default: the network's)")

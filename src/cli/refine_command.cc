@@ -1,15 +1,16 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/nearest.h"
+#include "base/stopwatch.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/run_folder.h"
+#include "cli/settings.h"
 #include "cli/task.h"
 #include "dc/tail.h"
 #include "lwsvm/lambda_search.h"
@@ -23,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 struct RefineCommand {
   TaskOptions task;
@@ -32,47 +32,28 @@ struct RefineCommand {
   std::string lambda;  // empty: the network's own
   std::string search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
-  double mu = -1;  // adapted
-  json start;      // quality of the input
+  json start;  // quality of the input
   RefineOptions refine;
 
-  json settings() const {
-    json settings = task.to_json();
-    settings.update({{"input", input},
-                     {"output", output},
-                     {"layers", layers},
-                     {"lambda", lambda},
-                     {"search", search},
-                     {"keep", keep},
-                     {"mode", mode},
-                     {"memory", memory},
-                     {"mu", mu},
-                     {"passes", refine.passes},
-                     {"gap", refine.gap},
-                     {"max_epochs", refine.max_epochs},
-                     {"batch", refine.batch},
-                     {"seed", refine.seed},
-                     {"start", start}});
-    return settings;
-  }
-
-  void take(const json& settings) {
-    task = TaskOptions::from_json(settings);
-    input = settings.at("input");
-    output = settings.at("output");
-    layers = settings.at("layers");
-    lambda = settings.at("lambda");
-    search = settings.at("search");
-    keep = settings.at("keep");
-    mode = settings.at("mode");
-    memory = settings.at("memory");
-    mu = settings.at("mu");
-    refine.passes = settings.at("passes");
-    refine.gap = settings.at("gap");
-    refine.max_epochs = settings.at("max_epochs");
-    refine.batch = settings.at("batch");
-    refine.seed = settings.at("seed");
-    start = settings.at("start");
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {
+    TaskOptions::fields(self.task, visit);
+    visit("input", self.input);
+    visit("output", self.output);
+    visit("layers", self.layers);
+    visit("lambda", self.lambda);
+    visit("search", self.search);
+    visit("keep", self.keep);
+    visit("mode", self.mode);
+    visit("memory", self.memory);
+    visit("mu", self.refine.mu);
+    visit("passes", self.refine.passes);
+    visit("patience", self.refine.patience);
+    visit("gap", self.refine.gap);
+    visit("max_epochs", self.refine.max_epochs);
+    visit("batch", self.refine.batch);
+    visit("seed", self.refine.seed);
+    visit("start", self.start);
   }
 };
 
@@ -122,10 +103,23 @@ double searched_lambda(const RefineCommand& command, Model& model, const Task& t
   return choice.lambda;
 }
 
-// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within
-// reason.
-double lambda_for(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
-                  Terminal& terminal) {
+// decisions.md: a foreign network has no lambda; one that makes the opened layers' regulariser and the loss
+// weigh the same, within reason.
+double balanced_lambda(const Graph& graph, const std::vector<int>& layers, const Task& task,
+                       const Threads& threads) {
+  double squares = 0;
+  for (int node : layers.empty() ? refinable_layers(graph) : layers) {
+    const ParameterRange& range = graph.node(node).trained;
+    for (float w : std::span(graph.parameters())
+                       .subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size)))
+      squares += static_cast<double>(w) * static_cast<double>(w);
+  }
+  const double hinge = Evaluator(graph, threads).evaluate(task.training, task.loss).mean_loss();
+  return std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+}
+
+double lambda_for(const RefineCommand& command, Model& model, const std::vector<int>& layers,
+                  const Task& task, const Threads& threads, Terminal& terminal) {
   if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
@@ -135,10 +129,7 @@ double lambda_for(const RefineCommand& command, Model& model, const Task& task, 
     return value;
   }
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
-  Evaluator evaluator(model.graph, threads);
-  const double hinge = evaluator.evaluate(task.training, task.loss).mean_loss();
-  const double squares = 2 * model.graph.half_squared_norm();
-  const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+  const double lambda = balanced_lambda(model.graph, layers, task, threads);
   terminal.line(
       "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
       "as much as the loss",
@@ -215,7 +206,7 @@ class RefineReporter final : public RefineObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     refiner_->save(checkpoint);
-    save_run(checkpoint, command_.run_folder, "refine", command_.settings(), model_, log_->sync());
+    save_run(checkpoint, command_.run_folder, "refine", settings_of(command_), model_, log_->sync());
     timer_.restart();
   }
 
@@ -224,7 +215,7 @@ class RefineReporter final : public RefineObserver {
       save();
       return true;
     }
-    if (time_limit_ > 0 && std::chrono::duration<double>(Clock::now() - began_).count() > time_limit_) {
+    if (time_limit_ > 0 && watch_.seconds() > time_limit_) {
       timed_out_ = true;
       save();
       return true;
@@ -246,7 +237,7 @@ class RefineReporter final : public RefineObserver {
   std::string layer_;
   bool timed_out_ = false;
   CheckpointTimer timer_;
-  Clock::time_point began_ = Clock::now();
+  Stopwatch watch_;
 };
 
 json quality_json(const Model& model, const Task& task, double lambda, const Threads& threads) {
@@ -278,8 +269,8 @@ int refine(const Common& common, RefineCommand command) {
   std::optional<SavedRun> saved;
   if (!command.resume_folder.empty()) {
     saved = load_run(command.resume_folder, "refine");
-    command.take(saved->settings);
-    command.run_folder = command.resume_folder;
+    take_settings(saved->settings, command);
+    command.run_folder = saved->folder;
   }
   if (command.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (command.output.empty())
@@ -287,7 +278,6 @@ int refine(const Common& common, RefineCommand command) {
         (fs::path(command.input).parent_path() / (fs::path(command.input).stem().string() + ".refined.onnx"))
             .string();
   check_output("refine", command.output, command.input, command.run_folder);
-  command.task.loss = "svm";
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
 
   Model model = saved ? std::move(saved->model) : read_onnx(command.input);
@@ -296,9 +286,8 @@ int refine(const Common& common, RefineCommand command) {
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
   options.layers = parse_layers(command.layers, model.graph);
-  options.lambda = lambda_for(command, model, task, threads, terminal);
+  options.lambda = lambda_for(command, model, options.layers, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
-  if (command.mu >= 0) options.mu = command.mu;
   options.search =
       pick<Search>("search", command.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -311,6 +300,7 @@ int refine(const Common& common, RefineCommand command) {
   RefineReporter reporter(terminal, command, model, time_limit);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved) command.start = quality_json(model, task, options.lambda, threads);
+  const bool foreign = !task.split_is_the_networks(model.info);
   model.info.lambda = options.lambda;
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = command.task.loss;
@@ -319,6 +309,10 @@ int refine(const Common& common, RefineCommand command) {
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda,
                 threads.count());
   terminal.line("start: {}", quality_line(command.start));
+  if (foreign && task.validation.size() > 0)
+    terminal.line(
+        "the file does not say which samples it was trained on: if those for validation were among them, "
+        "their accuracy is no judge; then use --val 0 with a fixed number of --passes");
 
   std::optional<RunLog> log;
   if (!command.run_folder.empty()) {
@@ -326,7 +320,7 @@ int refine(const Common& common, RefineCommand command) {
       log.emplace(command.run_folder, saved->log_offset);
     } else {
       log.emplace(command.run_folder);
-      auto record = run_record("refine", command.settings(), task);
+      auto record = run_record("refine", settings_of(command), task);
       record["lambda"] = options.lambda;
       record["start"] = command.start;
       log->write(record);
@@ -382,8 +376,8 @@ When things stop:
   inner solve   gap <= GAP * (P(w_t) - D), or MAX-EPOCHS epochs
                 P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
   update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, at most 4 times
-  refine        validation accuracy below the best, or F fell by less than 0.5% in a pass, or PASSES passes,
-                or TIME-LIMIT, or Ctrl-C
+  refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less
+                than 0.5% in a pass, or PASSES passes, or TIME-LIMIT, or Ctrl-C
   kept          the pass end with the best validation accuracy, the start included; ties to the lower F
 With --mode paper: mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
 
@@ -402,9 +396,12 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option(
       "--lambda", command->lambda,
       "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
-  sub->add_option("--mu", command->mu, "fixes the proximal weight (default: adapted, from 10 lambda)")
+  sub->add_option("--mu", command->refine.mu, "fixes the proximal weight (default: adapted)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--passes", command->refine.passes, "passes over the layers, at most")
+      ->capture_default_str();
+  sub->add_option("--patience", command->refine.patience,
+                  "passes in a row that may end below the best validation accuracy until it stops")
       ->capture_default_str();
   sub->add_option("--gap", command->refine.gap, "relative gap at which an inner solve ends")
       ->capture_default_str();

@@ -46,7 +46,10 @@ std::filesystem::path checkpoint_path(const std::string& folder) {
 
 void save_run(Checkpoint& checkpoint, const std::string& folder, const std::string& command,
               const nlohmann::json& settings, const Model& model, std::uint64_t log_offset) {
-  checkpoint.meta() = {{"command", command}, {"settings", settings}, {"log_offset", log_offset}};
+  checkpoint.meta() = {{"command", command},
+                       {"settings", settings},
+                       {"working_folder", fs::current_path().string()},
+                       {"log_offset", log_offset}};
   const std::string bytes = to_onnx_bytes(model);
   checkpoint.put("model", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
   checkpoint.save(checkpoint_path(folder));
@@ -58,6 +61,7 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
     fail("resume", "{}: there is no checkpoint here; start with `lwsvm {} --run {}`", path.string(), command,
          folder);
   SavedRun run;
+  run.folder = fs::absolute(folder).lexically_normal().string();
   run.checkpoint = Checkpoint::load(path);
   const nlohmann::json& meta = run.checkpoint.meta();
   if (meta.value("command", "") != command) fail("resume", "{} is not a run of `lwsvm {}`", folder, command);
@@ -65,6 +69,8 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
   run.log_offset = meta.at("log_offset");
   const auto bytes = run.checkpoint.get<std::uint8_t>("model");
   run.model = from_onnx_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  if (const fs::path begun_in = meta.at("working_folder").get<std::string>(); fs::is_directory(begun_in))
+    fs::current_path(begun_in);
   return run;
 }
 

@@ -42,12 +42,14 @@ void save_run(Checkpoint& checkpoint, const std::string& folder, const std::stri
               const nlohmann::json& settings, const Model& model, std::uint64_t log_offset);
 
 struct SavedRun {
+  std::string folder;  // absolute
   Checkpoint checkpoint;
   nlohmann::json settings;
   Model model;
   std::uint64_t log_offset = 0;
 };
-// Throws Error where there is no checkpoint, or one of another command.
+// Also goes to the folder where the run was begun, if that is still there, so that the relative paths among
+// its settings mean what they meant. Throws Error where there is no checkpoint, or one of another command.
 SavedRun load_run(const std::string& folder, const std::string& command);
 
 // The first record of a log: what was asked, on what, by what.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -51,10 +50,13 @@ void TaskOptions::add_to(CLI::App& command) {
       "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
   command.add_option("--split-seed", split_seed,
                      "seed of that split (default: 0, or as the network was trained)");
-  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
-      ->capture_default_str();
   command.add_option("--delta", delta,
                      "CSV file with the margin matrix, C x C, row = predicted, column = true");
+}
+
+void TaskOptions::add_loss_to(CLI::App& command) {
+  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
+      ->capture_default_str();
 }
 
 void TaskOptions::add_augment_to(CLI::App& command) {
@@ -62,25 +64,6 @@ void TaskOptions::add_augment_to(CLI::App& command) {
       "--augment", augment,
       "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
       "or both, as in flip,shift2");
-}
-
-nlohmann::json TaskOptions::to_json() const {
-  nlohmann::json settings{{"data", data}, {"data_dir", data_dir}, {"val", validation},
-                          {"loss", loss}, {"delta", delta},       {"augment", augment}};
-  if (split_seed) settings["split_seed"] = *split_seed;
-  return settings;
-}
-
-TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
-  TaskOptions options;
-  options.data = settings.at("data");
-  options.data_dir = settings.at("data_dir");
-  options.validation = settings.at("val");
-  if (settings.contains("split_seed")) options.split_seed = settings.at("split_seed").get<std::uint64_t>();
-  options.loss = settings.at("loss");
-  options.delta = settings.at("delta");
-  options.augment = settings.at("augment");
-  return options;
 }
 
 void NormalizeOptions::add_to(CLI::App& command) {
@@ -112,6 +95,11 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
 
 void Task::note_split(ModelInfo& info) const {
   info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
+}
+
+bool Task::split_is_the_networks(const ModelInfo& info) const {
+  const auto known = split_of(info, data);
+  return known && known->validation == choice.validation && known->seed == choice.seed;
 }
 
 const SampleView& Task::part(const std::string& name) const {

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -28,9 +27,19 @@ struct TaskOptions {
   std::string augment;  // "flip,shift2"; empty: nothing
 
   void add_to(CLI::App& command);
+  void add_loss_to(CLI::App& command);     // where it can be chosen
   void add_augment_to(CLI::App& command);  // where there is something to train
-  nlohmann::json to_json() const;
-  static TaskOptions from_json(const nlohmann::json& settings);
+
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
+    visit("data", self.data);
+    visit("data_dir", self.data_dir);
+    visit("val", self.validation);
+    visit("split_seed", self.split_seed);
+    visit("loss", self.loss);
+    visit("delta", self.delta);
+    visit("augment", self.augment);
+  }
 };
 
 struct NormalizeOptions {
@@ -54,6 +63,8 @@ struct Task {
   explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr);
 
   void note_split(ModelInfo& info) const;
+  // Whether the network's file says that it was trained with this split.
+  bool split_is_the_networks(const ModelInfo& info) const;
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/run_folder.h"
+#include "cli/settings.h"
 #include "cli/task.h"
 #include "model/arch.h"
 #include "model/onnx_reader.h"
@@ -32,33 +33,19 @@ struct TrainCommand {
   std::string resume_folder;
   bool lambda_given = false;
 
-  json settings() const {
-    json settings = task.to_json();
-    settings.update({{"arch", arch},
-                     {"init", init},
-                     {"output", output},
-                     {"solver", train.solver},
-                     {"learning_rate", train.learning_rate},
-                     {"lambda", train.lambda},
-                     {"epochs", train.epochs},
-                     {"batch", train.batch},
-                     {"eval_every", train.eval_every},
-                     {"seed", train.seed}});
-    return settings;
-  }
-
-  void take(const json& settings) {
-    task = TaskOptions::from_json(settings);
-    arch = settings.at("arch");
-    init = settings.at("init");
-    output = settings.at("output");
-    train.solver = settings.at("solver");
-    train.learning_rate = settings.at("learning_rate");
-    train.lambda = settings.at("lambda");
-    train.epochs = settings.at("epochs");
-    train.batch = settings.at("batch");
-    train.eval_every = settings.at("eval_every");
-    train.seed = settings.at("seed");
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {
+    TaskOptions::fields(self.task, visit);
+    visit("arch", self.arch);
+    visit("init", self.init);
+    visit("output", self.output);
+    visit("solver", self.train.solver);
+    visit("learning_rate", self.train.learning_rate);
+    visit("lambda", self.train.lambda);
+    visit("epochs", self.train.epochs);
+    visit("batch", self.train.batch);
+    visit("eval_every", self.train.eval_every);
+    visit("seed", self.train.seed);
   }
 };
 
@@ -150,7 +137,7 @@ class TrainReporter final : public TrainObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     trainer_->save(checkpoint);
-    save_run(checkpoint, command_.run_folder, "train", command_.settings(), model_, log_->sync());
+    save_run(checkpoint, command_.run_folder, "train", settings_of(command_), model_, log_->sync());
     timer_.restart();
   }
 
@@ -198,8 +185,8 @@ int train(const Common& common, TrainCommand command) {
   std::optional<SavedRun> saved;
   if (!command.resume_folder.empty()) {
     saved = load_run(command.resume_folder, "train");
-    command.take(saved->settings);
-    command.run_folder = command.resume_folder;
+    take_settings(saved->settings, command);
+    command.run_folder = saved->folder;
   }
   command.train.validate();
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
@@ -233,7 +220,7 @@ int train(const Common& common, TrainCommand command) {
       log.emplace(command.run_folder, saved->log_offset);
     } else {
       log.emplace(command.run_folder);
-      log->write(run_record("train", command.settings(), task));
+      log->write(run_record("train", settings_of(command), task));
     }
   }
   InterruptGuard guard;
@@ -272,6 +259,7 @@ void add_train(CLI::App& app, Common& common) {
       "what it has.\n\n" +
       arch_grammar());
   command->task.add_to(*sub);
+  command->task.add_loss_to(*sub);
   command->task.add_augment_to(*sub);
   command->normalize.add_to(*sub);
   CLI::Option* arch =

@@ -4,31 +4,11 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/simd.h"
 #include "base/units.h"
+#include "engine/elementwise.h"
 
 namespace lwsvm {
 namespace {
-
-LWSVM_SIMD double dot(const float* a, const float* b, std::int64_t n) {
-  double total = 0;
-  for (std::int64_t begin = 0; begin < n; begin += 256) {  // short sums in float, the long one in double
-    float part = 0;
-    const std::int64_t end = std::min(n, begin + 256);
-#pragma omp simd reduction(+ : part)
-    for (std::int64_t i = begin; i < end; ++i) part += a[i] * b[i];
-    total += static_cast<double>(part);
-  }
-  return total;
-}
-
-LWSVM_SIMD void subtract(const float* a, const float* b, std::int64_t n, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = a[i] - b[i];
-}
-
-LWSVM_SIMD void add_to(const float* a, std::int64_t n, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] += a[i];
-}
 
 ProgramOptions tail_options(const Decomposition& decomposition) {
   ProgramOptions options;
@@ -267,12 +247,7 @@ class FreePlanes {
     const Decomposition& d = runner_.decomposition();
     const auto width = static_cast<std::size_t>(d.width());
     const std::int64_t size = runner_.layer().output_size();
-    const float* blocks = runner_.forward(part, worker);
-    std::vector<float>& buffer = buffers_[static_cast<std::size_t>(worker)];
-    std::vector<BestLabel>& found = found_[static_cast<std::size_t>(worker)];
-    found.clear();
-    for (std::size_t i = 0; i < part.size(); ++i)
-      found.push_back(best_label(margins_, runner_.label(part[i]), blocks + i * width, d, buffer));
+    const std::vector<BestLabel>& found = best_labels(part, worker);
     float* seeds = runner_.clear_seeds(worker);
     for (std::size_t i = 0; i < part.size(); ++i) {
       seeds[i * width + static_cast<std::size_t>(found[i].label)] = 1.0f;
@@ -288,7 +263,37 @@ class FreePlanes {
     }
   }
 
+  // mean_i H_i(w): no backward pass, no plane.
+  double mean_loss(const Weights& w) {
+    runner_.layer().load(w.rounded);
+    std::vector<std::int32_t> all(static_cast<std::size_t>(runner_.samples()));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> losses(all.size());
+    const std::int64_t size = runner_.layer().output_size();
+    runner_.for_chunks(all, [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
+      const std::vector<BestLabel>& found = best_labels(part, worker);
+      const float* outputs = runner_.lane(worker).outputs.data();
+      for (std::size_t i = 0; i < part.size(); ++i)
+        losses[first + i] =
+            found[i].value - runner_.concave_offset(part[i]) -
+            dot(runner_.concave_slope(part[i]), outputs + static_cast<std::int64_t>(i) * size, size);
+    });
+    return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+  }
+
  private:
+  const std::vector<BestLabel>& best_labels(std::span<const std::int32_t> part, int worker) {
+    const Decomposition& d = runner_.decomposition();
+    const float* blocks = runner_.forward(part, worker);
+    std::vector<float>& buffer = buffers_[static_cast<std::size_t>(worker)];
+    std::vector<BestLabel>& found = found_[static_cast<std::size_t>(worker)];
+    found.clear();
+    for (std::size_t i = 0; i < part.size(); ++i)
+      found.push_back(best_label(margins_, runner_.label(part[i]),
+                                 blocks + i * static_cast<std::size_t>(d.width()), d, buffer));
+    return found;
+  }
+
   TailRunner& runner_;
   const MarginMatrix& margins_;
   std::vector<std::vector<float>> buffers_;
@@ -314,6 +319,7 @@ class FactoredLayerModel final : public FactoredModel {
       std::copy_n(runner_.lane(worker).inputs.data(), part.size() * q, out.input_buffer.data() + first * q);
     });
   }
+  std::optional<double> mean_loss(const Weights& w) override { return planes_.mean_loss(w); }
 
  private:
   TailRunner& runner_;
@@ -367,6 +373,7 @@ class ExplicitLayerModel final : public ExplicitModel {
       }
     }
   }
+  std::optional<double> mean_loss(const Weights& w) override { return planes_.mean_loss(w); }
 
  private:
   static constexpr std::size_t slice = 4 * TailRunner::chunk;

@@ -1,21 +1,15 @@
 #include "lwsvm/refiner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "dc/tail.h"
 
 namespace lwsvm {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr double least_gain_of_a_pass = 0.005;
 
@@ -24,31 +18,6 @@ double half_square(std::span<const float> w) {
   for (float x : w) sum += static_cast<double>(x) * static_cast<double>(x);
   return sum / 2;
 }
-
-// A solver's arrays, in a checkpoint.
-class CheckpointArchive final : public StateArchive {
- public:
-  CheckpointArchive(Checkpoint& checkpoint, bool loading) : checkpoint_(checkpoint), loading_(loading) {}
-
-  bool loading() const override { return loading_; }
-  void array(std::string_view name, std::vector<double>& values) override { exchange(name, values); }
-  void array(std::string_view name, std::vector<float>& values) override { exchange(name, values); }
-  void array(std::string_view name, std::vector<std::int32_t>& values) override { exchange(name, values); }
-  void array(std::string_view name, std::vector<std::uint64_t>& values) override { exchange(name, values); }
-  void array(std::string_view name, std::vector<std::uint8_t>& values) override { exchange(name, values); }
-
- private:
-  template <typename T>
-  void exchange(std::string_view name, std::vector<T>& values) {
-    if (loading_)
-      values = checkpoint_.take<T>(std::string(name));
-    else
-      checkpoint_.put(std::string(name), values);
-  }
-
-  Checkpoint& checkpoint_;
-  bool loading_;
-};
 
 void check_labels(const SampleSource& source, int classes, std::string_view part) {
   for (std::int64_t i = 0; i < source.size(); ++i)
@@ -70,6 +39,7 @@ void RefineOptions::validate() const {
   if (!(lambda > 0) || !std::isfinite(lambda)) fail("refine", "lambda is {}; it must be positive", lambda);
   if (mu && (!(*mu >= 0) || !std::isfinite(*mu))) fail("refine", "mu is {}; it must be 0 or more", *mu);
   if (passes < 0) fail("refine", "{} passes; give 0 or more", passes);
+  if (patience < 1) fail("refine", "a patience of {}; give 1 or more", patience);
   if (!(gap > 0 && gap < 1)) fail("refine", "the gap is {}; it is a fraction between 0 and 1", gap);
   if (max_epochs < 1) fail("refine", "{} epochs; give 1 or more", max_epochs);
   if (batch < 1) fail("refine", "a batch of {}; give 1 or more", batch);
@@ -139,23 +109,26 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
 
 Refiner::~Refiner() = default;
 
-double Refiner::initial_mu(int) const {
-  return options_.mu.value_or(initial_mu_over_lambda * options_.lambda);
+// The surrogate of an SVM layer is the loss itself: no step is too long, so it starts where trust ends up.
+double Refiner::initial_mu(int node) const {
+  if (options_.mu) return *options_.mu;
+  const bool exact = options_.mode == RefineMode::standard && free_layer_count(graph_, node) == 0;
+
+  return options_.lambda * (exact ? least_mu_over_lambda : initial_mu_over_lambda);
 }
 
-NetworkQuality Refiner::measure() {
+NetworkQuality Refiner::quality(const LossSums& training) {
   NetworkQuality quality;
-  const LossSums sums = evaluator_.evaluate(train_, loss_);
-  quality.train_loss = sums.mean_loss();
-  quality.objective = evaluator_.objective(sums, options_.lambda);
-  quality.train_accuracy = sums.accuracy();
+  quality.train_loss = training.mean_loss();
+  quality.objective = evaluator_.objective(training, options_.lambda);
+  quality.train_accuracy = training.accuracy();
   if (validation_) quality.val_accuracy = evaluator_.evaluate(*validation_, loss_).accuracy();
   return quality;
 }
 
 RefineEnd Refiner::run(RefineObserver& observer) {
   if (!started_) {
-    start_ = current_ = best_ = measure();
+    start_ = current_ = best_ = quality(evaluator_.evaluate(train_, loss_));
     best_parameters_ = graph_.parameters();
     pass_start_objective_ = current_.objective;
     started_ = true;
@@ -188,6 +161,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
   ++pass_;
   layer_index_ = 0;
   const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
+  passes_below_best_ = fell ? passes_below_best_ + 1 : 0;
   if (current_is_best()) {
     best_ = current_;
     best_parameters_ = graph_.parameters();
@@ -196,7 +170,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < least_gain_of_a_pass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
-  if (fell && options_.keep == Keep::best) return RefineEnd::validation_fell;
+  if (passes_below_best_ >= options_.patience) return RefineEnd::validation_fell;
   if (little) return RefineEnd::little_gained;
   return std::nullopt;
 }
@@ -250,32 +224,43 @@ void Refiner::set_weights(int node, std::span<const double> w) {
 }
 
 // Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
-// Returns that objective; `model` becomes m(w) there.
-double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary, double& model) {
+Refiner::Candidate Refiner::best_candidate(const Summary& summary) {
+  ActiveSolve& active = *active_;
   const double others = options_.lambda * (graph_.half_squared_norm() - half_square(weights(active.node)));
-  const auto objective_of = [&](std::span<const double> w) {
+  Candidate best;
+  best.trial.before = current_.objective;
+  best.trial.after = std::numeric_limits<double>::infinity();
+  std::vector<float> chosen;
+  bool is_last = false;
+  const auto consider = [&](std::span<const double> w, bool last) {
     set_weights(active.node, w);
-    return evaluator_.objective(evaluator_.evaluate(train_, loss_), options_.lambda);
+    const LossSums training = evaluator_.evaluate(train_, loss_);
+    const double objective = evaluator_.objective(training, options_.lambda);
+    if (!(objective < best.trial.after)) return;
+    best.training = training;
+    best.trial.after = objective;
+    chosen = weights(active.node);
+    is_last = last;
   };
-  const bool paper = options_.mode == RefineMode::paper;
-  const std::vector<double> average = active.solver.average_weights();
-  const Weights last = active.solver.weights();
-  const double last_objective = paper ? std::numeric_limits<double>::infinity() : objective_of(last.exact);
-  const double average_objective = objective_of(average);
-  const bool use_average = average_objective < last_objective;
-  if (!use_average) set_weights(active.node, last.exact);
-  const std::vector<float> chosen = weights(active.node);
+  if (options_.mode == RefineMode::standard) consider(active.solver.weights().exact, true);
+  consider(active.solver.average_weights(), false);
+
+  std::ranges::copy(chosen, graph_.parameters().begin() + graph_.node(active.node).trained.begin);
   const WeightVector point{std::span<const float>(chosen)};
-  const double mean_surrogate = !use_average && summary.certified
-                                    ? summary.mean_loss
-                                    : active.problem->blocks().mean_loss(point.view());
-  model = others + options_.lambda * half_square(chosen) + mean_surrogate;
-  return std::min(last_objective, average_objective);
+  const double surrogate =
+      is_last && summary.certified ? summary.mean_loss : active.problem->blocks().mean_loss(point.view());
+  best.trial.model = others + options_.lambda * half_square(chosen) + surrogate;
+  return best;
 }
 
-// Linearises the network at its current weights with `level` layers free and makes a solver, its dual at
-// zero.
-void Refiner::open(int node, int level, double mu) {
+// The layer's problem with `level` layers free, at the network's current weights.
+std::unique_ptr<LayerProblem> Refiner::linearise(int node, int level) const {
+  return std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level),
+                                        threads_);
+}
+
+// Makes a solver for the problem, its dual at zero.
+void Refiner::open(int node, int level, double mu, std::unique_ptr<LayerProblem> problem) {
   BcfwOptions options;
   options.lambda = options_.lambda;
   options.mu = mu;
@@ -285,8 +270,6 @@ void Refiner::open(int node, int level, double mu) {
             : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
   options.schedule.fixed_batches = options_.mode == RefineMode::paper;
   options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
-  auto problem =
-      std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level), threads_);
   BlockAscent& blocks = problem->blocks();
   auto active = std::unique_ptr<ActiveSolve>(
       new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, weights(node), options, threads_), mu});
@@ -303,40 +286,40 @@ void Refiner::open(int node, int level, double mu) {
 
 void Refiner::open_restored(int node) {
   const auto level = static_cast<int>(pending_solve_->get<std::uint64_t>("solve.level", 1)[0]);
-  open(node, level, mu_[layer_index_]);
-  CheckpointArchive archive(*pending_solve_, true);
+  open(node, level, mu_[layer_index_], linearise(node, level));
+  StateArchive archive = StateArchive::loading_from(*pending_solve_);
   active_->visit(archive);
   pending_solve_.reset();
 }
 
 // [BZK17, Obs. 1]: a solution of the small space is checked on the next larger one. There H is no smaller, so
 // the dual stays a lower bound and P'(w) - D a true gap; if that is still within the tolerance, widening has
-// nothing to give.
+// nothing to give. The graph must hold w_t.
 bool Refiner::widen(const Summary& summary) {
-  const int next = static_cast<int>(active_->level) + 1;
-  if (options_.search != Search::full || next > free_layer_count(graph_, active_->node)) return false;
-  LayerProblem wider(graph_, active_->node, train_, loss_.margins(), problem_options(next), threads_);
+  const int node = active_->node, next = static_cast<int>(active_->level) + 1;
+  if (options_.search == Search::labels || next > free_layer_count(graph_, node)) return false;
+  std::unique_ptr<LayerProblem> wider = linearise(node, next);
   const Weights w = active_->solver.weights();
-  const double primal = active_->solver.state().regulariser() + wider.blocks().mean_loss(w);
+  const double primal = active_->solver.state().regulariser() + wider->blocks().mean_loss(w);
   if (primal - summary.dual <= options_.gap * (summary.anchor_primal - summary.dual)) return false;
-  open(active_->node, next, active_->mu);
+  open(node, next, active_->mu, std::move(wider));
   return true;
 }
 
 std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& observer) {
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   const double seconds_before = seconds_;
   observer.on_open(pass_ + 1, graph_.node(node).name);
   const std::vector<float> anchor = weights(node);
   if (pending_solve_)
     open_restored(node);
   else
-    open(node, first_level(node), mu_[layer_index_]);
+    open(node, first_level(node), mu_[layer_index_], linearise(node, first_level(node)));
 
   const double active_seconds_before = active_->seconds;
   const auto keep_time = [&] {
-    active_->seconds = active_seconds_before + seconds_since(begin);
-    seconds_ = seconds_before + seconds_since(begin);
+    active_->seconds = active_seconds_before + watch.seconds();
+    seconds_ = seconds_before + watch.seconds();
   };
   LayerUpdate update;
   update.pass = pass_ + 1;
@@ -353,14 +336,12 @@ std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& obser
     if (summary.reason == StopReason::interrupted) return std::nullopt;
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
-    if (widen(summary)) continue;
+    if (options_.search == Search::full && widen(summary)) continue;
 
-    Trial trial;
-    trial.before = current_.objective;
-    trial.after = take_best_candidate(*active_, summary, trial.model);
-    update.predicted = trial.predicted();
-    update.actual = trial.actual();
-    if (settle(trial, summary, anchor, update)) break;
+    const Candidate candidate = best_candidate(summary);
+    update.predicted = candidate.trial.predicted();
+    update.actual = candidate.trial.actual();
+    if (settle(candidate, summary, anchor, update)) break;
   }
   update.next_mu = mu_[layer_index_];
   update.after = current_.objective;
@@ -385,28 +366,34 @@ void Refiner::describe_solve(const Summary& summary, LayerUpdate& update) {
 }
 
 // What the trust region says of the candidate in the graph; true when the update is over.
-bool Refiner::settle(const Trial& trial, const Summary& summary, std::span<const float> anchor,
+bool Refiner::settle(const Candidate& candidate, const Summary& summary, std::span<const float> anchor,
                      LayerUpdate& update) {
-  const Verdict verdict = judge(trial);
+  const Verdict verdict = judge(candidate.trial);
   const bool paper = options_.mode == RefineMode::paper;
-  if (!options_.mu && !paper) active_->mu = next_mu(trial, verdict, active_->mu, options_.lambda);
-  mu_[layer_index_] = active_->mu;
+  const double mu =
+      options_.mu || paper ? active_->mu : next_mu(candidate.trial, verdict, active_->mu, options_.lambda);
   if (verdict == Verdict::accept || paper) {  // the paper takes whatever comes
+    mu_[layer_index_] = mu;
     update.accepted = true;
-    update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), trial.ratio());
-    current_ = measure();
+    update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), candidate.trial.ratio());
+    current_ = quality(candidate.training);
     return true;
   }
-  std::copy(anchor.begin(), anchor.end(),
-            graph_.parameters().begin() + graph_.node(active_->node).trained.begin);
-  if (verdict == Verdict::reject) {
-    update.reason = "the objective would have risen";
-    if (++active_->attempt >= most_attempts) return true;
-    active_->solver.set_regularisation(options_.lambda, active_->mu);
-    return false;
+  std::ranges::copy(anchor, graph_.parameters().begin() + graph_.node(active_->node).trained.begin);
+  if (verdict == Verdict::solve_further) {
+    update.reason = "nothing to gain";
+    return ++active_->further > 2;
   }
-  update.reason = "nothing to gain";
-  return ++active_->further > 2;
+  // The model was wrong: a wider space, where H bounds the loss from further above, or else less trust.
+  update.reason = "the objective would have risen";
+  if (++active_->attempt >= most_attempts) {
+    mu_[layer_index_] = mu;
+    return true;
+  }
+  if (options_.search == Search::automatic && widen(summary)) return false;
+  mu_[layer_index_] = active_->mu = mu;
+  active_->solver.set_regularisation(options_.lambda, mu);
+  return false;
 }
 
 void Refiner::save(Checkpoint& checkpoint) {
@@ -418,12 +405,12 @@ void Refiner::save(Checkpoint& checkpoint) {
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
-  checkpoint.put("refine.counts",
-                 std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
-                                           best_pass_, updates_, rejected_, rises_, active_ != nullptr,
-                                           end_ ? 1 + static_cast<std::int32_t>(*end_) : 0});
+  checkpoint.put("refine.counts", std::vector<std::int32_t>{
+                                      started_, pass_, static_cast<std::int32_t>(layer_index_), best_pass_,
+                                      updates_, rejected_, rises_, active_ != nullptr,
+                                      end_ ? 1 + static_cast<std::int32_t>(*end_) : 0, passes_below_best_});
   if (!active_) return;
-  CheckpointArchive archive(checkpoint, false);
+  StateArchive archive = StateArchive::saving_to(checkpoint);
   active_->visit(archive);
 }
 
@@ -439,7 +426,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
   dual_bytes_ = checkpoint.get<std::uint64_t>("refine.dual_bytes", 1)[0];
-  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 9);
+  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 10);
   started_ = counts[0] != 0;
   pass_ = counts[1];
   layer_index_ = static_cast<std::size_t>(counts[2]);
@@ -447,6 +434,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   updates_ = counts[4];
   rejected_ = counts[5];
   rises_ = counts[6];
+  passes_below_best_ = counts[9];
   if (counts[8] != 0) end_ = static_cast<RefineEnd>(counts[8] - 1);
   if (counts[7] != 0) pending_solve_ = std::make_unique<Checkpoint>(std::move(checkpoint));
 }

@@ -2,10 +2,10 @@
 //
 //   repeat (a pass)
 //     for every chosen layer, output to input:
-//       linearise the network at w_t                         (src/dc: CCCP's convex surrogate)
-//       solve the layer problem in its dual                  (src/ssvm: block-coordinate Frank-Wolfe, no step
-//       size) accept the candidate only if the true objective fell (trust_region.h), adapt mu
-//   until  validation accuracy fell, or F fell by less than 0.5% in the pass, or --passes
+//       linearise the network at w_t                  src/dc: CCCP's convex surrogate
+//       solve the layer problem in its dual           src/ssvm: block-coordinate Frank-Wolfe, no step size
+//       accept the candidate only if F fell           trust_region.h; adapt mu
+//   until validation accuracy fell, or F fell by less than 0.5% in the pass, or --passes
 //
 // The objective F is lower after every accepted update: checked, every time, by the evaluator that also
 // reports it.
@@ -36,8 +36,10 @@ enum class RefineMode { standard, paper };
 struct RefineOptions {
   std::vector<int> layers;  // nodes to open; empty: all that can be
   double lambda = 1e-3;
-  std::optional<double> mu;  // fixes it; otherwise adapted, starting at 10 lambda
+  std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
   int passes = 10;
+  int patience =
+      1;  // passes in a row that may end below the best validation accuracy, the last one ending it
   double gap = 0.1;     // an inner solve ends at gap <= this * (P(w_t) - D)
   int max_epochs = 50;  // of one inner solve
   int batch = 200;
@@ -111,19 +113,27 @@ class Refiner {
  private:
   struct ActiveSolve;
 
-  NetworkQuality measure();
+  // Weights for the open layer that are in the graph, and what they are worth.
+  struct Candidate {
+    LossSums training;
+    Trial trial;
+  };
+
+  NetworkQuality quality(const LossSums& training);  // of what is in the graph
   std::optional<LayerUpdate> update_layer(int node, RefineObserver& observer);
   bool current_is_best() const;  // better than the best pass end so far
   std::optional<RefineEnd> finish_pass();
-  void open(int node, int level, double mu);
+  std::unique_ptr<LayerProblem> linearise(int node, int level) const;
+  void open(int node, int level, double mu, std::unique_ptr<LayerProblem> problem);
   void open_restored(int node);
   bool widen(const Summary& summary);
   void describe_solve(const Summary& summary, LayerUpdate& update);
-  bool settle(const Trial& trial, const Summary& summary, std::span<const float> anchor, LayerUpdate& update);
+  Candidate best_candidate(const Summary& summary);
+  bool settle(const Candidate& candidate, const Summary& summary, std::span<const float> anchor,
+              LayerUpdate& update);
   int first_level(int node) const;
   LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options(double gap) const;
-  double take_best_candidate(ActiveSolve& active, const Summary& summary, double& model);
   void set_weights(int node, std::span<const double> w);
   std::vector<float> weights(int node) const;
   double initial_mu(int node) const;
@@ -147,6 +157,7 @@ class Refiner {
   std::vector<float> best_parameters_;
   NetworkQuality best_;
   int best_pass_ = 0;
+  int passes_below_best_ = 0;  // in a row, by validation accuracy
   int updates_ = 0, rejected_ = 0, rises_ = 0;
   double seconds_ = 0;
   std::uint64_t dual_bytes_ = 0;

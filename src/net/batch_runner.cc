@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/simd.h"
+#include "engine/elementwise.h"
 
 namespace lwsvm {
 namespace {
@@ -19,10 +19,6 @@ std::size_t chunk_count(std::size_t batch_size) {
 // other, and the chunk that begins at sample 5 must not drop in step 0 what the first chunk drops in step 5.
 std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) {
   return Random(draw, 0xd20b, begin).next();
-}
-
-LWSVM_SIMD void add_chunk(const float* __restrict source, std::int64_t count, float* __restrict target) {
-  for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
 }
 
 }  // namespace
@@ -184,8 +180,7 @@ void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
     constexpr std::int64_t range = 1 << 14;
     threads_.for_ranges(static_cast<std::int64_t>(program.packed_gradient_floats()), range,
                         [&](std::int64_t begin, std::int64_t end) {
-                          for (const float* other : others)
-                            add_chunk(other + begin, end - begin, total + begin);
+                          for (const float* other : others) add_to(other + begin, end - begin, total + begin);
                         });
     if (kind == 0) {
       program.unpack_gradient(graph_, total, gradient.data());
@@ -197,8 +192,8 @@ void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
     for (int node : learn_) {
       const Node& learner = graph_.node(node);
       if (learner.statistics.size > 0) continue;
-      add_chunk(unpacked_.data() + learner.trained.begin, learner.trained.size,
-                gradient.data() + learner.trained.begin);
+      add_to(unpacked_.data() + learner.trained.begin, learner.trained.size,
+             gradient.data() + learner.trained.begin);
     }
   }
 }

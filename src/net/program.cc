@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/simd.h"
+#include "engine/elementwise.h"
 
 namespace lwsvm {
 namespace {
@@ -13,10 +13,6 @@ constexpr std::int64_t alignment = 16;  // floats
 
 std::int64_t aligned(std::int64_t size) {
   return (size + alignment - 1) / alignment * alignment;
-}
-
-LWSVM_SIMD void add_to(const float* __restrict source, std::int64_t count, float* __restrict target) {
-  for (std::int64_t i = 0; i < count; ++i) target[i] += source[i];
 }
 
 bool contains(const std::vector<int>& list, int item) {

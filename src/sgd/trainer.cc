@@ -1,12 +1,12 @@
 #include "sgd/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/simd.h"
+#include "base/stopwatch.h"
 
 namespace lwsvm {
 namespace {
@@ -14,12 +14,6 @@ namespace {
 // What the seed is used for; each is a stream of its own.
 constexpr std::uint64_t order_stream = 101;
 constexpr std::uint64_t dropout_stream = 102;
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w,
                           const std::uint8_t* __restrict mask, float* __restrict gradient) {
@@ -66,7 +60,7 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   Random order_random(options_.seed, order_stream, static_cast<std::uint64_t>(epoch_));
   const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(samples), order_random);
   const std::int64_t first = position_;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   const double seconds_before = seconds_;
   LossSums running;
   while (position_ < samples) {
@@ -80,7 +74,7 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
     add_regulariser();
     solver_->update(graph_.parameters(), gradient_, threads_);
     position_ += size;
-    seconds_ = seconds_before + seconds_since(start);
+    seconds_ = seconds_before + watch.seconds();
     observer.on_batch(epoch_ + 1, position_, running.mean_loss());
     if (!std::isfinite(running.loss)) return TrainOutcome::diverged;
     if (position_ < samples) {

@@ -1,25 +1,11 @@
 #include "ssvm/bcfw.h"
 
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 
 namespace lwsvm {
-namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
-
 void BcfwOptions::validate() const {
   if (!(lambda > 0) || !std::isfinite(lambda))
     fail("ssvm", "lambda is {}: it must be a positive number", lambda);

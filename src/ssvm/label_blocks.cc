@@ -93,8 +93,9 @@ std::uint64_t LabelBlocks::nonzeros() const {
   return count;
 }
 
-// What the points take. The pool's idle entries (at most an eighth, and the rest of its last chunk) are left out: how
-// many there are depends on how the points came about, and a resumed run must report what an uninterrupted one does.
+// What the points take. The pool's idle entries (at most an eighth, and the rest of its last chunk) are left
+// out: how many there are depends on how the points came about, and a resumed run must report what an
+// uninterrupted one does.
 std::uint64_t LabelBlocks::bytes() const {
   return first_.size() * sizeof(first_[0]) + (used_ - idle_count_) * sizeof(Entry);
 }

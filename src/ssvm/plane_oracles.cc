@@ -89,6 +89,7 @@ void FactoredOracle::commit(std::span<const float> steps) {
 }
 
 double FactoredOracle::mean_loss(const Weights& w) {
+  if (const auto known = model_.mean_loss(w)) return *known;
   const std::int64_t p = model_.outputs();
   double sum = 0;
   for_batches(samples(), evaluation_batch_, [&](std::span<const std::int32_t> batch) {
@@ -161,6 +162,7 @@ void ExplicitOracle::commit(std::span<const float> steps) {
 }
 
 double ExplicitOracle::mean_loss(const Weights& w) {
+  if (const auto known = model_.mean_loss(w)) return *known;
   const std::int64_t n = dimension();
   double sum = 0;
   for_batches(blocks(), evaluation_batch_, [&](std::span<const std::int32_t> batch) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,8 @@ class FactoredModel {
   virtual std::int64_t inputs() const = 0;   // q
   virtual Bias bias() const { return Bias::yes; }
   virtual void planes(std::span<const std::int32_t> samples, const Weights& w, FactoredPlanes& out) = 0;
+  // mean_i H_i(w), of a model that knows it without its planes.
+  virtual std::optional<double> mean_loss(const Weights& /*w*/) { return {}; }
 };
 
 struct ExplicitPlanes {
@@ -47,6 +50,7 @@ class ExplicitModel {
   virtual std::int64_t blocks() const { return samples(); }
   virtual std::int64_t dimension() const = 0;
   virtual void planes(std::span<const std::int32_t> blocks, const Weights& w, ExplicitPlanes& out) = 0;
+  virtual std::optional<double> mean_loss(const Weights& /*w*/) { return {}; }  // as above
 };
 
 class FactoredOracle final : public Oracle {

@@ -69,8 +69,10 @@ class Resume : public testing::TestWithParam<const char*> {
     ASSERT_EQ(stopped.exit_code, exit_code) << stopped.err;
     EXPECT_THAT(stopped.err, HasSubstr("--resume stopped"));
     EXPECT_EQ(run(folder_.path(), {"inspect", "stopped.onnx"}).exit_code, 0);  // it is whole
-    const Result resumed = run(folder_.path(), resume("stopped"));
+    const TemporaryFolder elsewhere;  // relative paths mean what they meant where the run was begun
+    const Result resumed = run(elsewhere.path(), resume((folder_ / "stopped").string()));
     ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(elsewhere.entries(), 0u);
     expect_like_whole("stopped");
   }
 

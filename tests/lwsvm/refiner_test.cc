@@ -159,7 +159,9 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     std::map<std::string, double> mu;
     for (const LayerUpdate& update : watcher.updates) {
       SCOPED_TRACE(net.name + ", " + update.layer);
-      const double before = mu.contains(update.layer) ? mu[update.layer] : 10 * options.lambda;
+      const bool svm_layer = update.layer == graph.node(refinable_layers(graph).back()).name;
+      const double first = (svm_layer ? least_mu_over_lambda : initial_mu_over_lambda) * options.lambda;
+      const double before = mu.contains(update.layer) ? mu[update.layer] : first;
       // Each rejection quadruples mu; what remains is the verdict on the last trial.
       const double attempts = std::log(update.mu / before) / std::log(4.0);
       EXPECT_NEAR(attempts, std::round(attempts), 1e-9);
@@ -335,6 +337,7 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         RefineOptions options = small_options(1e-3);
         options.passes = seed % 3 == 0 ? 1 : 8;
         options.keep = keep;
+        options.patience = 1 + static_cast<int>(seed % 2);
         if (seed == 4) options.mu = 1e4;  // so close a trust region that nothing much is gained
         options.max_epochs = 8;
         Watcher watcher(graph, train, loss, options.lambda);
@@ -346,10 +349,11 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         std::vector<NetworkQuality> seen{refiner.start()};
         seen.insert(seen.end(), watcher.passes.begin(), watcher.passes.end());
         std::size_t best = 0;
+        int below = 0;
         for (std::size_t p = 1; p < seen.size(); ++p) {
           const bool last = p + 1 == seen.size();
-          const bool val_fell =
-              with_validation && keep == Keep::best && seen[p].val_accuracy < seen[best].val_accuracy;
+          below = with_validation && seen[p].val_accuracy < seen[best].val_accuracy ? below + 1 : 0;
+          const bool val_fell = below == options.patience;
           const bool small = seen[p - 1].objective - seen[p].objective < 0.005 * seen[p - 1].objective;
           EXPECT_EQ(last, val_fell || small || static_cast<int>(p) == options.passes) << "pass " << p;
           if (last) {

@@ -55,11 +55,11 @@ TEST(LabelBlocks, BlendAndWriteAgreeWithDensePointsAndSurviveSaving) {
       blocks.blend(i, y, step);
     }
   }
-  ArrayMap map;
-  auto saving = MapArchive::saving_to(map);
+  Checkpoint checkpoint;
+  auto saving = StateArchive::saving_to(checkpoint);
   blocks.visit(saving);
   LabelBlocks restored(labels, classes);
-  auto loading = MapArchive::loading_from(map);
+  auto loading = StateArchive::loading_from(checkpoint);
   restored.visit(loading);
 
   std::vector<float> values(classes), other(classes);

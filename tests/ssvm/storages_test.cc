@@ -170,13 +170,13 @@ TEST(Storages, SavedAnywhereAndRestoredContinueToTheSameBits) {
       do {
         auto batches_left = static_cast<int>(random.below(15));
         summary = running->solver->solve(stopping, [&](const SolveProgress&) { return batches_left-- > 0; });
-        ArrayMap map;
-        auto saving = MapArchive::saving_to(map);
+        Checkpoint checkpoint;
+        auto saving = StateArchive::saving_to(checkpoint);
         running->solver->visit(saving);
         BcfwOptions other_seed = some_options(16);
         other_seed.seed = 999;
         running = std::make_unique<Machine>(data, margin, form, other_seed, threads, anchor);
-        auto loading = MapArchive::loading_from(map);
+        auto loading = StateArchive::loading_from(checkpoint);
         running->solver->visit(loading);
       } while (summary.reason == StopReason::interrupted && ++interruptions < 1000);
 
@@ -200,10 +200,10 @@ TEST(Storages, ACheckpointOfAnotherProblemIsRefused) {
   for (const Form form : kForms) {
     Machine one(data, margin, form, some_options(4), threads, zero);
     Machine two(other, margin, form, some_options(4), threads, zero);
-    ArrayMap map;
-    auto saving = MapArchive::saving_to(map);
+    Checkpoint checkpoint;
+    auto saving = StateArchive::saving_to(checkpoint);
     one.solver->visit(saving);
-    auto loading = MapArchive::loading_from(map);
+    auto loading = StateArchive::loading_from(checkpoint);
     EXPECT_THROW(two.solver->visit(loading), Error);
   }
 }
