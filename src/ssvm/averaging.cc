@@ -3,9 +3,18 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/simd.h"
 #include "ssvm/vector_math.h"
 
 namespace lwsvm {
+namespace {
+
+LWSVM_SIMD void add_scaled(std::int64_t count, double weight, const float* __restrict change,
+                           double* __restrict moment) {
+  for (std::int64_t j = 0; j < count; ++j) moment[j] += weight * static_cast<double>(change[j]);
+}
+
+}  // namespace
 
 void IterateAverage::add(std::span<const float> psi_change) {
   LWSVM_CHECK(psi_change.size() == moment_.size());
@@ -13,7 +22,7 @@ void IterateAverage::add(std::span<const float> psi_change) {
   ++iterates_;
   if (weight == 0) return;
   threads_.for_ranges(std::ssize(moment_), kVectorRange, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t j = begin; j < end; ++j) moment_[j] += weight * psi_change[j];
+    add_scaled(end - begin, weight, psi_change.data() + begin, moment_.data() + begin);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/simd.h"
 #include "ssvm/vector_math.h"
 
 namespace lwsvm {
@@ -16,6 +17,22 @@ struct InnerProducts {
     return *this;
   }
 };
+
+// psi += change, w = rho anchor - kappa psi, and the inner products of the new psi.
+LWSVM_SIMD InnerProducts move_range(std::int64_t count, double rho, double kappa, const float* change,
+                                    const float* anchor, double* psi, double* w, float* rounded) {
+  double psi_psi = 0, anchor_psi = 0;
+#pragma omp simd reduction(+ : psi_psi, anchor_psi)
+  for (std::int64_t j = 0; j < count; ++j) {
+    const double moved = psi[j] + static_cast<double>(change[j]), from = static_cast<double>(anchor[j]);
+    psi[j] = moved;
+    w[j] = rho * from - kappa * moved;
+    rounded[j] = static_cast<float>(w[j]);
+    psi_psi += moved * moved;
+    anchor_psi += from * moved;
+  }
+  return {psi_psi, anchor_psi};
+}
 
 void check_regularisation(double lambda, double mu) {
   if (!(lambda > 0) || !std::isfinite(lambda))
@@ -41,16 +58,8 @@ void DualState::move(std::span<const float> psi_change, double offset_change) {
   const double rho = shrink(), kappa = dual_scale();
   const auto products =
       sum_over_ranges<InnerProducts>(threads_, dimension(), [&](std::int64_t begin, std::int64_t end) {
-        InnerProducts sum;
-        for (std::int64_t j = begin; j < end; ++j) {
-          const double psi = psi_[j] + psi_change[j], anchor = anchor_[j];
-          psi_[j] = psi;
-          w_[j] = rho * anchor - kappa * psi;
-          rounded_[j] = static_cast<float>(w_[j]);
-          sum.psi_psi += psi * psi;
-          sum.anchor_psi += anchor * psi;
-        }
-        return sum;
+        return move_range(end - begin, rho, kappa, psi_change.data() + begin, anchor_.data() + begin,
+                          psi_.data() + begin, w_.data() + begin, rounded_.data() + begin);
       });
   psi_psi_ = products.psi_psi;
   anchor_psi_ = products.anchor_psi;

@@ -4,15 +4,30 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/simd.h"
 #include "ssvm/vector_math.h"
 
 namespace lwsvm {
 namespace {
 
-double small_dot(const float* a, const float* b, std::int64_t size) {
+LWSVM_SIMD double small_dot(const float* a, const float* b, std::int64_t size) {
   double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < size; ++j) sum += static_cast<double>(a[j]) * static_cast<double>(b[j]);
+  return sum;
+}
+
+LWSVM_SIMD double wide_dot(const float* a, const double* b, std::int64_t size) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (std::int64_t j = 0; j < size; ++j) sum += static_cast<double>(a[j]) * b[j];
   return sum;
+}
+
+// out += factor x
+LWSVM_SIMD void add_scaled(std::int64_t size, float factor, const float* __restrict x,
+                           float* __restrict out) {
+  for (std::int64_t j = 0; j < size; ++j) out[j] += factor * x[j];
 }
 
 // body(batch) over 0..count-1 in order.
@@ -58,7 +73,7 @@ const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samp
     const float* output = found_outputs_.data() + b * p;
     losses[b] = small_dot(found, output, p) + found_offsets_[b];
     gaps[b] = losses[b] - small_dot(own, output, p) - offsets_[samples[b]];
-    for (std::int64_t o = 0; o < p; ++o) found[o] -= own[o];  // from here on the direction
+    add_scaled(p, -1.0f, own, found);  // from here on the direction
   }
   const std::int64_t q = model_.inputs();
   moving_slopes_.clear();
@@ -83,7 +98,7 @@ void FactoredOracle::commit(std::span<const float> steps) {
     if (steps[b] == 0.0f) continue;
     float* own = slopes_.data() + batch_[b] * p;
     const float* direction = found_slopes_.data() + b * p;
-    for (std::int64_t o = 0; o < p; ++o) own[o] += steps[b] * direction[o];
+    add_scaled(p, steps[b], direction, own);
     offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
   }
 }
@@ -128,14 +143,10 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
   threads_.for_each(static_cast<int>(blocks.size()), [&](int b, int) {
     float* found = found_rows_.data() + b * n;
     const float* own = rows_.data() + blocks[b] * n;
-    double found_sum = 0, own_sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) {
-      found_sum += found[j] * w.exact[j];
-      own_sum += own[j] * w.exact[j];
-      found[j] -= own[j];
-    }
-    losses[b] = found_sum + found_offsets_[b];
-    gaps[b] = losses[b] - own_sum - offsets_[blocks[b]];
+    const double* exact = w.exact.data();
+    losses[b] = wide_dot(found, exact, n) + found_offsets_[b];
+    gaps[b] = losses[b] - wide_dot(own, exact, n) - offsets_[blocks[b]];
+    add_scaled(n, -1.0f, own, found);
   });
   rows_of_.assign(blocks.size(), -1);
   std::int32_t moving = 0;
@@ -156,7 +167,7 @@ void ExplicitOracle::commit(std::span<const float> steps) {
     if (steps[b] == 0.0f) return;
     float* own = rows_.data() + batch_[b] * n;
     const float* direction = found_rows_.data() + rows_of_[b] * n;
-    for (std::int64_t j = 0; j < n; ++j) own[j] += steps[b] * direction[j];
+    add_scaled(n, steps[b], direction, own);
     offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
   });
 }

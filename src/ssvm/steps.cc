@@ -5,8 +5,24 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/simd.h"
 
 namespace lwsvm {
+namespace {
+
+LWSVM_SIMD double sum_of(const float* values, std::size_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]);
+  return sum;
+}
+
+LWSVM_SIMD void subtract_scaled(std::size_t count, double factor, const float* __restrict row,
+                                double* __restrict slope) {
+  for (std::size_t i = 0; i < count; ++i) slope[i] -= factor * static_cast<double>(row[i]);
+}
+
+}  // namespace
 
 double closed_form_step(double gap, double squared_norm, double dual_scale) {
   if (gap <= 0) return 0;
@@ -17,7 +33,7 @@ double closed_form_step(double gap, double squared_norm, double dual_scale) {
 double single_step(std::span<const float> gram, std::span<const double> gaps, double dual_scale) {
   LWSVM_CHECK(gram.size() == gaps.size() * gaps.size());
   const double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0);
-  const double squared_norm = std::accumulate(gram.begin(), gram.end(), 0.0);
+  const double squared_norm = sum_of(gram.data(), gram.size());
   return closed_form_step(gap, squared_norm, dual_scale);
 }
 
@@ -31,9 +47,7 @@ void choose_steps(std::span<const float> gram, std::span<const double> gaps, dou
   std::vector<double> slope(gaps.begin(), gaps.end());  // of (*) at the current steps
   double gained = 0;
   for (std::size_t b = 0; b < count; ++b) {
-    double sum = 0;
-    for (std::size_t other = 0; other < count; ++other) sum += gram[b * count + other];
-    slope[b] -= dual_scale * start * sum;
+    slope[b] -= dual_scale * start * sum_of(gram.data() + b * count, count);
     gained += 0.5 * start * (gaps[b] + slope[b]);
   }
 
@@ -50,8 +64,7 @@ void choose_steps(std::span<const float> gram, std::span<const double> gaps, dou
       const double change = static_cast<double>(next) - steps[b];
       if (change == 0) continue;
       gain += change * (slope[b] - 0.5 * change * curvature);
-      const double scaled = dual_scale * change;
-      for (std::size_t other = 0; other < count; ++other) slope[other] -= scaled * row[other];
+      subtract_scaled(count, dual_scale * change, row, slope.data());
       steps[b] = next;
     }
     gained += gain;

@@ -2,27 +2,31 @@
 
 #include <algorithm>
 
+#include "base/simd.h"
+
 namespace lwsvm {
+
+namespace {
+
+template <typename Other>
+LWSVM_SIMD double dot_range(std::int64_t count, const float* a, const Other* b) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < count; ++j) sum += static_cast<double>(a[j]) * static_cast<double>(b[j]);
+  return sum;
+}
+
+}  // namespace
 
 double dot(const Threads& threads, std::span<const float> a, std::span<const double> b) {
   return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
-    double sum[4] = {0, 0, 0, 0};  // four chains: the additions need not wait for each other
-    std::int64_t j = begin;
-    for (; j + 4 <= end; j += 4)
-      for (int lane = 0; lane < 4; ++lane) sum[lane] += a[j + lane] * b[j + lane];
-    for (; j < end; ++j) sum[0] += a[j] * b[j];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return dot_range(end - begin, a.data() + begin, b.data() + begin);
   });
 }
 
 double squared_norm(const Threads& threads, std::span<const float> a) {
   return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
-    double sum[4] = {0, 0, 0, 0};
-    std::int64_t j = begin;
-    for (; j + 4 <= end; j += 4)
-      for (int lane = 0; lane < 4; ++lane) sum[lane] += static_cast<double>(a[j + lane]) * a[j + lane];
-    for (; j < end; ++j) sum[0] += static_cast<double>(a[j]) * a[j];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return dot_range(end - begin, a.data() + begin, a.data() + begin);
   });
 }
 
