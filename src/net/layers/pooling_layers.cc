@@ -42,6 +42,34 @@ struct PoolGeometry {
   }
 };
 
+// The outputs of one image row that a tap of their windows reaches, and where: pixel after pixel,
+// `in_step` floats apart in the image, one row of channels apart in the output.
+struct TapLine {
+  std::int64_t in = 0, out = 0;  // offsets of the first
+  std::int64_t pixels = 0, in_step = 0;
+  std::int32_t tap = 0;
+};
+
+// visit(TapLine) for the taps of the windows of output row `oh`, in the order of for_each_tap.
+template <typename Visit>
+void for_each_line(const PoolGeometry& g, std::int64_t n, std::int64_t oh, const Visit& visit) {
+  const WindowSpec& window = g.window;
+  for (std::int64_t kh = 0; kh < window.height; ++kh) {
+    const std::int64_t h = oh * window.stride_height - window.pad_top + kh * window.dilation_height;
+    if (h < 0 || h >= g.in_height) continue;
+    for (std::int64_t kw = 0; kw < window.width; ++kw) {
+      const std::int64_t shift = kw * window.dilation_width - window.pad_left, stride = window.stride_width;
+      const std::int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+      const std::int64_t end = shift >= g.in_width ? 0 : (g.in_width - 1 - shift) / stride + 1;
+      const std::int64_t pixels = std::min(end, g.out_width) - first;
+      if (pixels <= 0) continue;
+      visit(TapLine{((n * g.in_height + h) * g.in_width + first * stride + shift) * g.channels,
+                    first * g.channels, pixels, stride * g.channels,
+                    static_cast<std::int32_t>(kh * window.width + kw)});
+    }
+  }
+}
+
 PoolGeometry geometry_of(const CompileRequest& request, const WindowSpec& window) {
   const Shape &in = request.inputs[0].shape, &out = request.output.shape;
   return {request.samples, in[0], in[1], in[2], out[1], out[2], window};
@@ -49,25 +77,47 @@ PoolGeometry geometry_of(const CompileRequest& request, const WindowSpec& window
 
 constexpr std::uint8_t no_winner = 255;  // an absorbed ReLU is off in the whole window
 
-// The running maximum of one window's channels. With an absorbed ReLU it starts at 0 with no winner, which is
-// maxpool(relu(x)); without, at minus infinity.
-LWSVM_SIMD void max_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap,
-                        float* __restrict best, std::uint8_t* __restrict winner) {
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const bool better = row[c] > best[c];
-    best[c] = better ? row[c] : best[c];
-    winner[c] = better ? tap : winner[c];
-  }
+// Lines of pixels, for one tap. Winners are as wide as the numbers here, and become bytes a line at a time:
+// so a loop over a dozen channels fills its vectors.
+//
+// The running maximum. With an absorbed ReLU it starts at 0 with no winner, which is maxpool(relu(x));
+// without, at minus infinity.
+LWSVM_SIMD void max_line(const float* __restrict in, const TapLine& line, std::int64_t channels,
+                         float* __restrict best) {
+  for (std::int64_t p = 0; p < line.pixels; ++p, in += line.in_step, best += channels)
+    for (std::int64_t c = 0; c < channels; ++c) best[c] = in[c] > best[c] ? in[c] : best[c];
 }
 
-LWSVM_SIMD void select_row(const float* __restrict row, std::int64_t channels, std::uint8_t tap,
-                           const std::uint8_t* __restrict winner, float* __restrict out) {
-  for (std::int64_t c = 0; c < channels; ++c) out[c] = winner[c] == tap ? row[c] : out[c];
+LWSVM_SIMD void max_line(const float* __restrict in, const TapLine& line, std::int64_t channels,
+                         float* __restrict best, std::int32_t* __restrict winner) {
+  for (std::int64_t p = 0; p < line.pixels; ++p, in += line.in_step, best += channels, winner += channels)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const bool better = in[c] > best[c];
+      best[c] = better ? in[c] : best[c];
+      winner[c] = better ? line.tap : winner[c];
+    }
 }
 
-LWSVM_SIMD void scatter_row(const float* __restrict gradient, std::int64_t channels, std::uint8_t tap,
-                            const std::uint8_t* __restrict winner, float* __restrict row) {
-  for (std::int64_t c = 0; c < channels; ++c) row[c] += winner[c] == tap ? gradient[c] : 0.0f;
+LWSVM_SIMD void select_line(const float* __restrict in, const TapLine& line, std::int64_t channels,
+                            const std::int32_t* __restrict winner, float* __restrict out) {
+  for (std::int64_t p = 0; p < line.pixels; ++p, in += line.in_step, out += channels, winner += channels)
+    for (std::int64_t c = 0; c < channels; ++c) out[c] = winner[c] == line.tap ? in[c] : out[c];
+}
+
+LWSVM_SIMD void scatter_line(const float* __restrict gradient, const TapLine& line, std::int64_t channels,
+                             const std::int32_t* __restrict winner, float* __restrict in) {
+  for (std::int64_t p = 0; p < line.pixels; ++p, in += line.in_step, gradient += channels, winner += channels)
+    for (std::int64_t c = 0; c < channels; ++c) in[c] += winner[c] == line.tap ? gradient[c] : 0.0f;
+}
+
+LWSVM_SIMD void narrow(const std::int32_t* __restrict wide, std::int64_t count,
+                       std::uint8_t* __restrict bytes) {
+  for (std::int64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(wide[i]);
+}
+
+LWSVM_SIMD void widen(const std::uint8_t* __restrict bytes, std::int64_t count,
+                      std::int32_t* __restrict wide) {
+  for (std::int64_t i = 0; i < count; ++i) wide[i] = bytes[i];
 }
 
 LWSVM_SIMD void add_row(const float* __restrict row, std::int64_t channels, float scale,
@@ -82,25 +132,32 @@ class MaxPoolKernel final : public Kernel {
 
   void forward(const ForwardArgs& args) const override {
     const float* in = args.inputs[0];
-    if (args.use == PatternUse::replay) {
-      g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
-        std::fill_n(args.output + out, g_.channels, 0.0f);
-        g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
-          select_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.pattern + out,
-                     args.output + out);
-        });
-      });
-      return;
-    }
-    // Without a pattern to record the winners go to scratch: one code path decides ties.
-    auto* unused = reinterpret_cast<std::uint8_t*>(args.scratch);
-    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
-      std::uint8_t* winner = args.use == PatternUse::record ? args.pattern + out : unused;
-      std::fill_n(args.output + out, g_.channels, start_);
-      std::fill_n(winner, g_.channels, no_winner);
-      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
-        max_row(in + at, g_.channels, static_cast<std::uint8_t>(tap), args.output + out, winner);
-      });
+    auto* winners = reinterpret_cast<std::int32_t*>(args.scratch);  // of one line
+    for_each_row([&](std::int64_t n, std::int64_t oh, std::int64_t row) {
+      float* out = args.output + row;
+      switch (args.use) {
+        case PatternUse::replay:
+          std::fill_n(out, row_size(), 0.0f);
+          widen(args.pattern + row, row_size(), winners);
+          for_each_line(g_, n, oh, [&](const TapLine& line) {
+            select_line(in + line.in, line, g_.channels, winners + line.out, out + line.out);
+          });
+          break;
+        case PatternUse::record:
+          std::fill_n(out, row_size(), start_);
+          std::fill_n(winners, row_size(), std::int32_t{no_winner});
+          for_each_line(g_, n, oh, [&](const TapLine& line) {
+            max_line(in + line.in, line, g_.channels, out + line.out, winners + line.out);
+          });
+          narrow(winners, row_size(), args.pattern + row);
+          break;
+        case PatternUse::ignore:
+          std::fill_n(out, row_size(), start_);
+          for_each_line(g_, n, oh, [&](const TapLine& line) {
+            max_line(in + line.in, line, g_.channels, out + line.out);
+          });
+          break;
+      }
     });
   }
 
@@ -108,18 +165,29 @@ class MaxPoolKernel final : public Kernel {
     float* in_gradient = args.input_gradients[0];
     if (!in_gradient) return;
     std::fill_n(in_gradient, g_.inputs(), 0.0f);
-    g_.for_each_window([&](std::int64_t n, std::int64_t top, std::int64_t left, std::int64_t out) {
-      g_.for_each_tap(n, top, left, [&](std::int64_t at, std::int64_t tap) {
-        scatter_row(args.output_gradient + out, g_.channels, static_cast<std::uint8_t>(tap),
-                    args.pattern + out, in_gradient + at);
+    auto* winners = reinterpret_cast<std::int32_t*>(args.scratch);
+    for_each_row([&](std::int64_t n, std::int64_t oh, std::int64_t row) {
+      widen(args.pattern + row, row_size(), winners);
+      for_each_line(g_, n, oh, [&](const TapLine& line) {
+        scatter_line(args.output_gradient + row + line.out, line, g_.channels, winners + line.out,
+                     in_gradient + line.in);
       });
     });
   }
 
   std::size_t pattern_bytes() const override { return static_cast<std::size_t>(g_.outputs()); }
-  std::size_t scratch_floats() const override { return static_cast<std::size_t>(g_.channels); }
+  std::size_t scratch_floats() const override { return static_cast<std::size_t>(row_size()); }
 
  private:
+  std::int64_t row_size() const { return g_.out_width * g_.channels; }
+
+  // visit(sample, output row, its offset)
+  template <typename Visit>
+  void for_each_row(const Visit& visit) const {
+    for (std::int64_t n = 0; n < g_.samples; ++n)
+      for (std::int64_t oh = 0; oh < g_.out_height; ++oh) visit(n, oh, (n * g_.out_height + oh) * row_size());
+  }
+
   PoolGeometry g_;
   float start_;
 };
