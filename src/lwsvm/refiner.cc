@@ -112,9 +112,9 @@ Refiner::~Refiner() = default;
 // The surrogate of an SVM layer is the loss itself: no step is too long, so it starts where trust ends up.
 double Refiner::initial_mu(int node) const {
   if (options_.mu) return *options_.mu;
-  const bool exact = options_.mode == RefineMode::standard && free_layer_count(graph_, node) == 0;
-
-  return options_.lambda * (exact ? least_mu_over_lambda : initial_mu_over_lambda);
+  if (options_.mode == RefineMode::paper) return paper_mu_over_lambda * options_.lambda;
+  const bool exact = free_layer_count(graph_, node) == 0;
+  return (exact ? least_mu_over_lambda : initial_mu_over_lambda) * options_.lambda;
 }
 
 NetworkQuality Refiner::quality(const LossSums& training) {
@@ -384,14 +384,14 @@ bool Refiner::settle(const Candidate& candidate, const Summary& summary, std::sp
     update.reason = "nothing to gain";
     return ++active_->further > 2;
   }
-  // The model was wrong: a wider space, where H bounds the loss from further above, or else less trust.
+  // The model was wrong: less trust; at last a wider space, where H bounds the loss from further above. In
+  // this order, because a wider space costs a convolution a psi for each sample.
   update.reason = "the objective would have risen";
-  if (++active_->attempt >= most_attempts) {
-    mu_[layer_index_] = mu;
-    return true;
-  }
-  if (options_.search == Search::automatic && widen(summary)) return false;
-  mu_[layer_index_] = active_->mu = mu;
+  mu_[layer_index_] = mu;
+  if (++active_->attempt >= most_attempts) return true;
+  const bool last_attempt = active_->attempt + 1 == most_attempts;
+  if (last_attempt && options_.search == Search::automatic && widen(summary)) return false;
+  active_->mu = mu;
   active_->solver.set_regularisation(options_.lambda, mu);
   return false;
 }
