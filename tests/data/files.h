@@ -1,9 +1,8 @@
-// What the data tests share: a folder that goes away, files written byte by byte, and errors looked at.
+// What the data tests share: files written byte by byte, and errors looked at.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <cstdint>
@@ -12,29 +11,11 @@
 #include <string>
 
 #include "base/error.h"
+#include "temporary_folder.h"
 
 namespace lwsvm::testing {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lwsvm-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using lwsvm::TemporaryFolder;
 
 inline void write_bytes(const std::filesystem::path& path, const std::string& content) {
   std::filesystem::create_directories(path.parent_path());
