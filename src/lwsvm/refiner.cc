@@ -12,6 +12,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double least_gain_of_a_pass = 0.005;
+constexpr double first_mu_over_lambda = 100;  // of an inner solve: its first epoch stays close to w_t
 
 double half_square(std::span<const float> w) {
   double sum = 0;
@@ -268,7 +269,12 @@ void Refiner::open(int node, int level, double mu, std::unique_ptr<LayerProblem>
   options.schedule.batch_size =
       dense ? options_.batch
             : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
-  options.schedule.fixed_batches = options_.mode == RefineMode::paper;
+  if (options_.mode == RefineMode::paper) {
+    options.schedule.fixed_batches = true;
+  } else {
+    options.first_mu = first_mu_over_lambda * options_.lambda;
+    options.schedule.rest_below = 0.1;
+  }
   options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
   BlockAscent& blocks = problem->blocks();
   auto active = std::unique_ptr<ActiveSolve>(

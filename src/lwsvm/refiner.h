@@ -40,7 +40,7 @@ struct RefineOptions {
   int passes = 10;
   int patience =
       1;  // passes in a row that may end below the best validation accuracy, the last one ending it
-  double gap = 0.1;     // an inner solve ends at gap <= this * (P(w_t) - D)
+  double gap = 0.4;     // an inner solve ends at gap <= this * (P(w_t) - D)
   int max_epochs = 50;  // of one inner solve
   int batch = 200;
   Search search = Search::automatic;

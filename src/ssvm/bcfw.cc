@@ -1,5 +1,6 @@
 #include "ssvm/bcfw.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -17,7 +18,8 @@ BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const Bcf
                        const Threads& threads)
     : blocks_(blocks),
       options_((options.validate(), options)),
-      state_(blocks.samples(), std::move(anchor), options.lambda, options.mu, threads),
+      state_(blocks.samples(), std::move(anchor), options.lambda, std::max(options.mu, options.first_mu),
+             threads),
       average_(options.average ? blocks.dimension() : 0, threads),
       schedule_(blocks.blocks(), options.schedule),
       random_(options.seed),
@@ -40,12 +42,16 @@ Summary BcfwSolver::solve(const StoppingOptions& stopping, const Observer& obser
     }
     finish_epoch();
 
-    bool over = false;
-    Summary outcome = judge(stopping, over);
-    outcome.seconds = watch.seconds();
-    if (over) {
-      finished_ = 1;
-      return outcome;
+    if (!at_final_mu() && epoch_ < static_cast<std::uint64_t>(stopping.max_epochs)) {
+      approach_mu();
+    } else {
+      bool over = false;
+      Summary outcome = judge(stopping, over);
+      outcome.seconds = watch.seconds();
+      if (over) {
+        finished_ = 1;
+        return outcome;
+      }
     }
     if (observer && !observer(progress(true, watch.seconds())))
       return summary(StopReason::interrupted, watch.seconds());
@@ -56,6 +62,15 @@ void BcfwSolver::begin_phase() {
   epoch_ = visits_ = finished_ = 0;
   schedule_.end_epoch();
   schedule_.wake_all();
+}
+
+// One epoch's fall of mu; the average begins anew, being of iterates for another objective.
+void BcfwSolver::approach_mu() {
+  constexpr double fall = 3.1622776601683795;
+  const double next = state_.mu() / fall;
+  const bool near = next <= std::max(options_.mu, options_.lambda);
+  state_.set_regularisation(options_.lambda, near ? options_.mu : next);
+  average_.restart();
 }
 
 void BcfwSolver::begin_epoch() {
@@ -157,6 +172,8 @@ std::vector<double> BcfwSolver::average_weights() const {
 }
 
 void BcfwSolver::set_regularisation(double lambda, double mu) {
+  options_.lambda = lambda;
+  options_.mu = mu;
   state_.set_regularisation(lambda, mu);
   average_.restart();
   finished_ = 1;
@@ -170,6 +187,8 @@ void BcfwSolver::visit(StateArchive& archive) {
   std::vector<std::uint64_t> random(random_.state().begin(), random_.state().end());
   archive.array_of_same_size("solver.random", random);
   random_ = Random(Random::State{random[0], random[1], random[2], random[3]});
+  archive.scalar("solver.lambda", options_.lambda);
+  archive.scalar("solver.mu", options_.mu);
   archive.scalar("solver.epoch", epoch_);
   archive.scalar("solver.visits", visits_);
   archive.scalar("solver.finished", finished_);

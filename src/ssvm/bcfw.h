@@ -4,6 +4,11 @@
 //     for the batches of an epoch:   improve its blocks;  Psi, w and the dual follow;  average the iterate
 //   until the stopping rule holds
 //
+// With an anchor the dual begins at w = mu/(lambda+mu) anchor, far from the anchor if mu is small: hundreds
+// of samples then violate margins that they satisfy at both ends, and their blocks must be moved there and
+// back. So mu may begin high and fall by sqrt(10) with every epoch (BcfwOptions::first_mu); every block stays
+// feasible for every mu, and the stopping rule is asked only at the mu that was wanted. Beyond [BZK17].
+//
 // The solver keeps everything that a continuation needs: an interrupted solve() goes on where it was, also in
 // another process after visit(), to the same bits. After a stop of any other kind the next solve() counts its
 // epochs anew but keeps the dual: so one tightens the rule, or changes mu (which leaves every block
@@ -28,6 +33,7 @@ namespace lwsvm {
 struct BcfwOptions {
   double lambda = 1e-3;
   double mu = 0;
+  double first_mu = 0;  // of the first epoch, where larger than mu
   ScheduleOptions schedule;
   bool average = true;
   std::uint64_t seed = 0;
@@ -83,6 +89,8 @@ class BcfwSolver {
 
  private:
   void begin_phase();
+  bool at_final_mu() const { return state_.mu() == options_.mu; }
+  void approach_mu();
   void begin_epoch();
   void improve_next_batch();
   void finish_epoch();
