@@ -373,7 +373,7 @@ constexpr const char* footer = R"(Every layer in turn, output to input, is a str
   F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
 
 When things stop:
-  inner solve   gap <= GAP * (P(w_t) - D), or MAX-EPOCHS epochs
+  inner solve   gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer, or MAX-EPOCHS epochs
                 P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
   update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, at most 4 times
   refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less

@@ -110,12 +110,13 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
 
 Refiner::~Refiner() = default;
 
-// The surrogate of an SVM layer is the loss itself: no step is too long, so it starts where trust ends up.
 double Refiner::initial_mu(int node) const {
   if (options_.mu) return *options_.mu;
   if (options_.mode == RefineMode::paper) return paper_mu_over_lambda * options_.lambda;
-  const bool exact = free_layer_count(graph_, node) == 0;
-  return (exact ? least_mu_over_lambda : initial_mu_over_lambda) * options_.lambda;
+  const int free = free_layer_count(graph_, node);
+  if (free == 0) return least_mu_over_lambda * options_.lambda;
+  const bool bounds_the_loss = first_level(node) == free;
+  return (bounds_the_loss ? bound_mu_over_lambda : labels_mu_over_lambda) * options_.lambda;
 }
 
 NetworkQuality Refiner::quality(const LossSums& training) {
@@ -214,6 +215,13 @@ StoppingOptions Refiner::stopping_options(double gap) const {
   return stopping;
 }
 
+// A surrogate is not worth solving closely: the next linearisation gains more. That of an SVM layer is the
+// loss itself.
+double Refiner::gap_fraction(const ActiveSolve& active) const {
+  const double closer = active.problem->is_svm_layer() ? 0.25 : 1.0;
+  return options_.gap * closer * std::pow(0.3, static_cast<double>(active.further));
+}
+
 std::vector<float> Refiner::weights(int node) const {
   const auto begin = graph_.parameters().begin() + graph_.node(node).trained.begin;
   return {begin, begin + graph_.node(node).trained.size};
@@ -243,8 +251,10 @@ Refiner::Candidate Refiner::best_candidate(const Summary& summary) {
     chosen = weights(active.node);
     is_last = last;
   };
-  if (options_.mode == RefineMode::standard) consider(active.solver.weights().exact, true);
-  consider(active.solver.average_weights(), false);
+  // The paper takes the average; an SVM layer, which is solved more closely, is best where it is.
+  const bool paper = options_.mode == RefineMode::paper;
+  if (!paper) consider(active.solver.weights().exact, true);
+  if (paper || !active.problem->is_svm_layer()) consider(active.solver.average_weights(), false);
 
   std::ranges::copy(chosen, graph_.parameters().begin() + graph_.node(active.node).trained.begin);
   const WeightVector point{std::span<const float>(chosen)};
@@ -332,7 +342,7 @@ std::optional<LayerUpdate> Refiner::update_layer(int node, RefineObserver& obser
   update.layer = graph_.node(node).name;
   update.before = current_.objective;
   while (true) {
-    const double gap = options_.gap * std::pow(0.3, static_cast<double>(active_->further));
+    const double gap = gap_fraction(*active_);
     const Summary summary = active_->solver.solve(stopping_options(gap), [&](const SolveProgress& progress) {
       keep_time();
       observer.on_progress(progress);

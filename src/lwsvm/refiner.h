@@ -134,6 +134,7 @@ class Refiner {
   int first_level(int node) const;
   LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options(double gap) const;
+  double gap_fraction(const ActiveSolve& active) const;
   void set_weights(int node, std::span<const double> w);
   std::vector<float> weights(int node) const;
   double initial_mu(int node) const;

@@ -7,8 +7,9 @@
 //   F(w) >= F_t, m(w) <  F_t   reject: the model was wrong; restore w_t, mu *= 4, solve again
 //   F(w) >= F_t, m(w) >= F_t   the solve was too rough: solve further, mu untouched
 //
-// mu starts at lambda; for an SVM layer, whose model is the loss itself, at its floor. docs/results.md has
-// the numbers for 10 lambda, with which the design began.
+// Where mu starts depends on what the model is: the loss itself (an SVM layer): at its floor; a bound on the
+// loss from above (everything behind the layer is searched), which cannot be wrong by much: lambda; neither
+// (labels only): 10 lambda.
 //
 // Departs from [BZK17], which fixes mu = 10 lambda and never checks: an inexact solve, the small search space
 // and the averaging can each make F rise.
@@ -33,7 +34,8 @@ struct Trial {
 Verdict judge(const Trial& trial);
 double next_mu(const Trial& trial, Verdict verdict, double mu, double lambda);
 
-inline constexpr double initial_mu_over_lambda = 1.0;
+inline constexpr double bound_mu_over_lambda = 1.0;
+inline constexpr double labels_mu_over_lambda = 10.0;
 inline constexpr double paper_mu_over_lambda = 10.0;
 inline constexpr double least_mu_over_lambda = 0.01;
 inline constexpr int most_attempts = 4;

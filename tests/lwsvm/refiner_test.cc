@@ -160,7 +160,9 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     for (const LayerUpdate& update : watcher.updates) {
       SCOPED_TRACE(net.name + ", " + update.layer);
       const bool svm_layer = update.layer == graph.node(refinable_layers(graph).back()).name;
-      const double first = (svm_layer ? least_mu_over_lambda : initial_mu_over_lambda) * options.lambda;
+      const double first = options.lambda * (svm_layer                   ? least_mu_over_lambda
+                                             : update.form == "factored" ? bound_mu_over_lambda
+                                                                         : labels_mu_over_lambda);
       const double before = mu.contains(update.layer) ? mu[update.layer] : first;
       // Each rejection quadruples mu; what remains is the verdict on the last trial.
       const double attempts = std::log(update.mu / before) / std::log(4.0);

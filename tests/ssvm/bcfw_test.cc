@@ -127,6 +127,47 @@ TEST(Bcfw, ChangingLambdaOrMuKeepsTheDualFeasible) {
   }
 }
 
+// mu falls epoch by epoch to the one that was asked for; within an epoch the dual of its mu never falls, the
+// gap is P - D all the way, and what is found in the end is the optimum of the QP at the final mu.
+TEST(Bcfw, ApproachesMuFromAboveAndSolvesTheProblemAsked) {
+  const Threads threads(1);
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (const double mu : {0.003, 0.7}) {
+      const double lambda = 0.3;
+      const Planes planes = toys::random_planes(6, 3, 4, seed);
+      const auto anchor = toys::random_weights(4, 0.5, seed + 100);
+      const auto truth = reference::solve(planes, doubles(anchor), lambda, mu);
+      toys::EnumeratedOracle oracle(planes);
+      FrankWolfe blocks(oracle, StepRule::per_block, threads);
+      BcfwOptions options = options_for(lambda, mu, 3, seed);
+      options.first_mu = 30;
+      BcfwSolver solver(blocks, anchor, options, threads);
+      double expected_mu = 30, dual = solver.state().dual();
+      int epoch = 0;
+      const auto check = [&](const SolveProgress& progress) {
+        if (progress.epoch > 8) return true;
+        if (progress.epoch > epoch) {  // after the fall
+          epoch = progress.epoch;
+          expected_mu /= std::sqrt(10.0);
+          if (expected_mu <= std::max(lambda, mu)) expected_mu = mu;
+        } else {
+          EXPECT_GE(progress.dual, dual - 1e-12);
+        }
+        dual = progress.dual;
+        EXPECT_NEAR(solver.state().mu(), expected_mu, 1e-12);
+        const auto w = doubles(solver.weights().exact);
+        const double primal = reference::primal(planes, doubles(anchor), lambda, solver.state().mu(), w);
+        EXPECT_NEAR(primal - progress.dual, oracle.gap_sum(w) / 6, 1e-6 * (1 + primal));
+        return true;
+      };
+      const Summary summary = solver.solve(until_relative_gap(9e-6 / truth.primal, 2000000), check);
+      EXPECT_EQ(solver.state().mu(), mu);
+      EXPECT_GT(epoch, 4);
+      EXPECT_NEAR(summary.primal, truth.primal, 1e-5);
+      EXPECT_NEAR(summary.dual, truth.primal, 1e-5);
+    }
+}
+
 TEST(Bcfw, TheDefaultRuleGuaranteesThatThePrimalFell) {
   const Threads threads(1);
   const Planes planes = toys::random_planes(40, 6, 6, 3);
