@@ -25,9 +25,9 @@ int eval(const Common& common, EvalCommand command) {
       known != model.info.metadata.end() && !command.loss_given)
     command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
-  const Task task(command.task, &model.info);
-  check_fit(model, task.data);
-  const SampleView& samples = task.part(command.split);
+  Task task(command.task, &model.info);
+  task.fit(model);
+  const FedSource& samples = task.part(command.split);
   const Threads threads(common.threads);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);

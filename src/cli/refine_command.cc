@@ -291,8 +291,8 @@ int refine(const Common& common, RefineCommand command) {
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
 
   Model model = saved ? std::move(saved->model) : read_onnx(command.input);
-  const Task task(command.task, &model.info);
-  check_fit(model, task.data);
+  Task task(command.task, &model.info);
+  task.fit(model);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
   options.layers = parse_layers(command.layers, model.graph);

@@ -104,21 +104,26 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
     : data(load_data(options.data, options.data_dir)),
       choice(choose_split(options, info, data)),
       split(split_samples(data.train.size(), choice.validation, choice.seed)),
-      train(data.train, split.train),
-      validation(data.train, split.validation),
-      test(data.test),
-      training(train, data.shape, parse_augmentation(options.augment, data.shape)),
+      feed{data.shape, {}, false},
+      stored_train_(data.train, split.train),
+      stored_validation_(data.train, split.validation),
+      stored_test_(data.test),
+      stored_training_(stored_train_, data.shape, parse_augmentation(options.augment, data.shape)),
+      train(stored_train_, feed),
+      validation(stored_validation_, feed),
+      test(stored_test_, feed),
+      training(stored_training_, feed),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void Task::note_split(ModelInfo& info) const {
   info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
 }
 
-const SampleView& Task::part(const std::string& name) const {
-  const SampleView* view = name == "train"  ? &train
-                           : name == "val"  ? &validation
-                           : name == "test" ? &test
-                                            : nullptr;
+const FedSource& Task::part(const std::string& name) const {
+  const FedSource* view = name == "train"  ? &train
+                          : name == "val"  ? &validation
+                          : name == "test" ? &test
+                                           : nullptr;
   if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
   if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
   return *view;
@@ -134,15 +139,17 @@ int class_count(const Graph& graph) {
   return static_cast<int>(element_count(graph.node(graph.scores()).shape));
 }
 
-void check_fit(const Model& model, const DataSet& data) {
+void Task::fit(const Model& model) {
   const std::vector<int> inputs = model.graph.inputs();
   if (inputs.size() != 1) fail("model", "the network has {} inputs; one is expected", inputs.size());
   const Shape& wanted = model.graph.node(inputs[0]).shape;
-  const Shape given{data.shape.channels, data.shape.height, data.shape.width};
-  if (wanted != given)
+  if (!suit(feed, wanted))
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
-         to_string(given));
+         to_string(data.shape));
   const int classes = class_count(model.graph);
+  if (classes == 1)
+    fail("model",
+         "the network gives one number a sample, as for regression; lwsvm needs a score for each class");
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {

@@ -204,9 +204,9 @@ int train(const Common& common, TrainCommand command) {
   command.train.validate();
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(command, saved);
-  const Task task(command.task, given ? &given->info : nullptr);
+  Task task(command.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(command, task);
-  check_fit(model, task.data);
+  task.fit(model);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
   if (command.train.learning_rate <= 0)
