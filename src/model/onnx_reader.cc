@@ -24,7 +24,7 @@ using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 const Importers& all_importers() {
   static const Importers importers = [] {
     Importers all;
-    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(),
+    for (auto group : {activation_importers(), arithmetic_importers(), axis_importers(), linear_importers(),
                        pooling_importers(), shape_importers()})
       for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
     return all;
@@ -80,11 +80,10 @@ class Reader {
     find_producers();
     mark_needed();
     add_inputs();
-    const std::vector<int> order = run_order();
-    for (int i : order)  // first, so that whoever looks ahead for constants finds them
-      if (proto_.node(i).op_type() == "Constant") import(proto_.node(i));
-    for (int i : order)
-      if (proto_.node(i).op_type() != "Constant") import(proto_.node(i));
+    std::vector<int> rest;
+    for (int i : run_order())  // constants first, so that whoever looks ahead for them finds them
+      if (!import_constant(proto_.node(i))) rest.push_back(i);
+    for (int i : rest) import(proto_.node(i));
     set_output();
     Model result;
     result.graph = std::move(state_.graph);
@@ -162,6 +161,8 @@ class Reader {
         continue;  // up to IR 3 initialisers too
       ImportedValue value;
       value.node = state_.graph.add_input(state_.names.claim(input.name()), sample_shape(input));
+      if (const auto& batch = input.type().tensor_type().shape().dim(0); batch.dim_value() > 0)
+        state_.fixed_batch = batch.dim_value();
       state_.values.emplace(input.name(), value);
     }
     if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
@@ -231,11 +232,24 @@ class Reader {
     return order;
   }
 
+  static bool is_standard(const onnx::NodeProto& proto) {
+    return proto.domain().empty() || proto.domain() == "ai.onnx";
+  }
+
+  bool import_constant(const onnx::NodeProto& proto) {
+    if (!is_standard(proto)) return false;
+    NodeImport node(state_, proto);
+    if (proto.op_type() != "Constant") return fold(node);
+    all_importers().at("Constant")(node);
+    return true;
+  }
+
   void import(const onnx::NodeProto& proto) {
     NodeImport node(state_, proto);
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    if (!is_standard(proto))
       node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(),
                 proto.domain());
+    if (fold(node)) return;
     const auto found = all_importers().find(proto.op_type());
     if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
     found->second(node);
