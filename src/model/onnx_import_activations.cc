@@ -50,7 +50,9 @@ void import_prelu(NodeImport& node) {
   // Up to opset 6 a list of slopes is one a channel, then it is broadcast.
   if (node.opset() >= 7 || slopes.size() != channels) slopes = node.broadcast(1, sample, node.batch_axis(0));
   const auto count = static_cast<std::int64_t>(slopes.size());
-  if (count != 1 && slopes.size() != channels) return import_elementwise_prelu(node, std::move(slopes));
+  const bool per_channel =
+      (count == 1 || slopes.size() == channels) && (sample.size() == 1 || sample.size() == 3);
+  if (!per_channel) return import_elementwise_prelu(node, std::move(slopes));
   node.emit([&] { return std::make_shared<PReluLayer>(count); }, {node.tensor(0)},
             {{"slope", std::move(slopes)}});
 }

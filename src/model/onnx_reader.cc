@@ -32,18 +32,42 @@ const Importers& all_importers() {
   return importers;
 }
 
+// The nearest thing that works: what such an operator is replaced by, or one of nearly that name.
 [[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
-  static const std::vector<std::string> smooth{
-      "Tanh", "Sigmoid", "Elu", "Selu", "Softplus",    "Softsign", "Erf",       "Exp",
-      "Log",  "Sqrt",    "Pow", "LRN",  "HardSigmoid", "Gelu",     "HardSwish", "LogSoftmax"};
-  if (std::find(smooth.begin(), smooth.end(), op) != smooth.end())
-    node.fail("operator {} is not supported: it is not piecewise linear", op);
-  std::vector<std::string> known;
-  for (const auto& [name, importer] : all_importers()) known.push_back(name);
-  std::sort(known.begin(), known.end());
-  const std::string near = nearest_word(op, known);
-  if (!near.empty()) node.fail("operator {} is not supported; the nearest that is: {}", op, near);
-  node.fail("operator {} is not supported (supported are {})", op, fmt::join(known, ", "));
+  static const std::unordered_map<std::string, const char*> replacements{
+      {"Elu", "LeakyRelu"},
+      {"Selu", "LeakyRelu"},
+      {"Celu", "LeakyRelu"},
+      {"Gelu", "Relu"},
+      {"Softplus", "Relu"},
+      {"Mish", "HardSwish"},
+      {"Softsign", "HardSigmoid"},
+      {"Erf", "Tanh"},
+      {"ThresholdedRelu", "Relu"},
+      {"ReduceMax", "GlobalMaxPool"},
+      {"LpPool", "AveragePool"},
+      {"GlobalLpPool", "GlobalAveragePool"},
+      {"ConvTranspose", "Conv"},
+      {"QLinearConv", "Conv"},
+      {"ConvInteger", "Conv"},
+      {"QLinearMatMul", "MatMul"},
+      {"MatMulInteger", "MatMul"},
+      {"QGemm", "Gemm"},
+      {"InstanceNormalization", "BatchNormalization"},
+      {"LayerNormalization", "BatchNormalization"},
+      {"GroupNormalization", "BatchNormalization"},
+      {"LpNormalization", "LRN"},
+      {"Expand", "Concat"},
+      {"Tile", "Concat"},
+      {"LSTM", "Gemm"},
+      {"GRU", "Gemm"},
+      {"RNN", "Gemm"},
+  };
+  const auto found = replacements.find(op);
+  const std::vector<std::string> known = known_operators();
+  const std::string near = found != replacements.end() ? found->second : nearest_word(op, known);
+  if (near.empty()) node.fail("operator {} is not supported; those that are: {}", op, fmt::join(known, ", "));
+  node.fail("operator {} is not supported; the nearest that is: {}", op, near);
 }
 
 // What people save as .onnx that is none; nothing if it may be one.
@@ -260,6 +284,9 @@ class Reader {
     if (found == state_.values.end()) fail_file("no node makes the output '{}'", state_.output);
     if (found->second.node < 0 || state_.graph.node(found->second.node).is_input())
       fail_file("the output '{}' is not computed from the input", state_.output);
+    if (found->second.batch_axis > 0)
+      fail_file("the batch is not the first axis of the output '{}'; add a Transpose in front of it",
+                state_.output);
     state_.graph.set_output(found->second.node);
   }
 
@@ -315,6 +342,14 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<std::string> known_operators() {
+  std::vector<std::string> known = foldable_operators();
+  for (const auto& [name, importer] : all_importers()) known.push_back(name);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
 
 Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
   const std::string mistake = mistaken_for(bytes);
