@@ -16,6 +16,7 @@
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/storage.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -86,9 +87,24 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
   fail_unknown("refine", option, word, names);
 }
 
-std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
+// The layers to open: those named, or all that can be opened and written back; of others, why not.
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
+  const Graph& graph = model.graph;
   std::vector<int> layers;
-  if (text == "all") return layers;
+  if (text == "all") {
+    std::string reason = "no layer of this network can be refined";
+    for (int node : refinable_layers(graph)) {
+      const std::string obstacle = why_not_storable(model, node);
+      if (obstacle.empty()) {
+        layers.push_back(node);
+      } else {
+        reason = fmt::format("layer '{}' is left as it is: {}", graph.node(node).name, obstacle);
+        terminal.line("{}", reason);
+      }
+    }
+    if (layers.empty()) fail("refine", "{}", reason);
+    return layers;
+  }
   std::vector<std::string> known;
   for (const Node& node : graph.nodes())
     if (node.has_weights()) known.push_back(node.name);
@@ -98,6 +114,8 @@ std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
     const auto node = graph.find(name);
     if (!node || !graph.node(*node).has_weights())
       fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
+    const std::string obstacle = why_not_storable(model, *node);
+    if (!obstacle.empty()) fail("refine", "layer '{}' cannot be refined: {}", name, obstacle);
     if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
     begin = end + 1;
   }
@@ -295,7 +313,10 @@ int refine(const Common& common, RefineCommand command) {
   check_fit(model, task.data);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
-  options.layers = parse_layers(command.layers, model.graph);
+  options.layers = chosen_layers(command.layers, model, terminal);
+  options.as_stored = [&](int node, std::span<float> weights) {
+    return round_to_storage(model, node, weights);
+  };
   options.lambda = lambda_for(command, model, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   if (command.mu >= 0) options.mu = command.mu;

@@ -12,6 +12,7 @@
 #include "model/arch.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/storage.h"
 #include "report/run_log.h"
 #include "sgd/trainer.h"
 
@@ -90,6 +91,16 @@ Model new_model(const TrainCommand& command, const Task& task) {
                               constants.mean, constants.std, command.train.seed);
   model.info.arch = command.arch;
   return model;
+}
+
+// Training changes every layer, so every layer must be one that the file can take back.
+void check_storable(const Model& model) {
+  for (std::size_t i = 0; i < model.graph.nodes().size(); ++i) {
+    const std::string obstacle = why_not_storable(model, static_cast<int>(i));
+    if (!obstacle.empty())
+      fail("train", "layer '{}' cannot be trained: {} (lwsvm refine can leave it as it is)",
+           model.graph.nodes()[i].name, obstacle);
+  }
 }
 
 void note_training(const TrainCommand& command, const Task& task, Model& model) {
@@ -207,6 +218,7 @@ int train(const Common& common, TrainCommand command) {
   const Task task(command.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(command, task);
   check_fit(model, task.data);
+  check_storable(model);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
   if (command.train.learning_rate <= 0)
@@ -251,6 +263,7 @@ int train(const Common& common, TrainCommand command) {
          command.train.learning_rate);
   const bool stopped = outcome == TrainOutcome::stopped;
   reporter.save();
+  round_to_storage(model);
   write_onnx(model, command.output);
   if (stopped)
     terminal.line("stopped; the network so far is in {}{}", command.output,

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "model/onnx_reals.h"
+
 namespace lwsvm {
 namespace {
 
 constexpr int kLongestList = 64;  // of a shape, of pads, ...
+
+}  // namespace
 
 std::string shown(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node '{}'", node.name());
@@ -13,8 +17,6 @@ std::string shown(const onnx::NodeProto& node) {
     return fmt::format("the {} node that makes '{}'", node.op_type(), node.output(0));
   return fmt::format("a {} node", node.op_type());
 }
-
-}  // namespace
 
 std::string NodeImport::place() const {
   return fmt::format("{}: {}", state_.file, shown(node_));
@@ -90,7 +92,13 @@ std::vector<std::int64_t> NodeImport::integers(int i) const {
   return constant.integers;
 }
 
-std::vector<float> NodeImport::broadcast(int i, const Shape& sample) const {
+bool NodeImport::is_real_constant(int i) const {
+  if (!has_input(i)) return false;
+  const ImportedValue& found = value(i);
+  return found.folded ? !found.folded->integral : found.tensor && is_real(found.tensor->data_type());
+}
+
+Constant NodeImport::spread(int i, const Shape& sample) const {
   Constant constant = reals(i);
   const Shape given = constant.dims;
   Shape dims = constant.dims;
@@ -103,22 +111,22 @@ std::vector<float> NodeImport::broadcast(int i, const Shape& sample) const {
          to_string(sample));
 
   const bool channels_only = std::all_of(dims.begin() + 1, dims.end(), [](auto size) { return size == 1; });
-  if (constant.count() == 1 || dims == sample || channels_only) return std::move(constant.reals);
+  if (constant.count() == 1 || dims == sample || channels_only) return constant;
 
   const std::int64_t total = element_count(sample);
-  charge(total * 4);
-  std::vector<float> all(static_cast<std::size_t>(total));
+  charge(total * 12);
+  std::vector<std::int32_t> from(static_cast<std::size_t>(total));
   Shape at(sample.size(), 0);
-  for (float& element : all) {
+  for (std::int32_t& place : from) {
     std::int64_t source = 0;
     for (std::size_t k = 0; k < dims.size(); ++k) source = source * dims[k] + (dims[k] == 1 ? 0 : at[k]);
-    element = constant.reals[static_cast<std::size_t>(source)];
+    place = static_cast<std::int32_t>(source);
     for (std::size_t k = at.size(); k-- > 0;) {
       if (++at[k] < sample[k]) break;
       at[k] = 0;
     }
   }
-  return all;
+  return rearranged(constant, sample, from);
 }
 
 const onnx::AttributeProto* NodeImport::find(const char* name,
@@ -181,12 +189,14 @@ void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
   LWSVM_CHECK(parameters.size() == added.parameters.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Parameter& parameter = added.parameters[k];
-    const auto& [parameter_name, values] = parameters[k];
+    const auto& [parameter_name, constant] = parameters[k];
+    const std::vector<float>& values = constant.reals;
     LWSVM_CHECK(parameter.name == parameter_name);
     if (static_cast<std::int64_t>(values.size()) != parameter.range.size)
       fail("its {} has {} values where {} are needed", parameter_name, values.size(), parameter.range.size);
     auto& store = parameter.role == Role::statistic ? graph.statistics() : graph.parameters();
     std::copy(values.begin(), values.end(), store.begin() + parameter.range.begin);
+    state_.parameters.push_back({index, k, constant.origin});
   }
   ImportedValue result;
   result.node = index;

@@ -41,6 +41,13 @@ struct ImportedValue {
   bool is_constant() const { return tensor != nullptr || folded != nullptr; }
 };
 
+// Where a parameter of the graph comes from.
+struct ImportedParameter {
+  int node = -1;
+  std::size_t parameter = 0;
+  Origin origin;
+};
+
 struct ImportState {
   std::string file;  // for messages
   Graph graph;
@@ -52,7 +59,10 @@ struct ImportState {
   std::int64_t budget =
       0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
   UniqueNames names;
+  std::vector<ImportedParameter> parameters;
 };
+
+std::string shown(const onnx::NodeProto& node);  // "node 'conv1'"
 
 class NodeImport {
  public:
@@ -72,8 +82,10 @@ class NodeImport {
   Constant reals(int i) const;                      // fails if it is no constant of real numbers
   float real(int i) const;                          // of one element
   std::vector<std::int64_t> integers(int i) const;  // a short list
+  bool is_real_constant(int i) const;
   // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
-  std::vector<float> broadcast(int i, const Shape& sample) const;
+  Constant spread(int i, const Shape& sample) const;
+  std::vector<float> broadcast(int i, const Shape& sample) const { return spread(i, sample).reals; }
 
   // Attributes; what is absent is `otherwise`.
   bool has(const char* name) const { return find(name) != nullptr; }
@@ -84,7 +96,7 @@ class NodeImport {
   const onnx::TensorProto* tensor_attribute(const char* name) const;
 
   // The result: one of these, once.
-  using Parameters = std::vector<std::pair<std::string, std::vector<float>>>;
+  using Parameters = std::vector<std::pair<std::string, Constant>>;
   void emit(const std::function<std::shared_ptr<const Layer>()>& make, std::vector<int> layer_inputs,
             const Parameters& parameters = {});
   void pass_on(int i);  // the output is the input
@@ -118,6 +130,9 @@ struct OperatorImporter {
   const char* op;
   void (*import)(NodeImport&);
 };
+
+// Operators on weights, before they reach their layer: true if this node is one, and was imported.
+bool import_weights(NodeImport& node);
 
 std::span<const OperatorImporter> activation_importers();
 std::span<const OperatorImporter> arithmetic_importers();

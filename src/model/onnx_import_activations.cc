@@ -25,8 +25,8 @@ void import_abs(NodeImport& node) {
 void import_prelu(NodeImport& node) {
   node.expect_inputs(2, 2);
   const Shape& sample = node.shape(0);
-  std::vector<float> slopes = node.broadcast(1, sample);
-  const auto count = static_cast<std::int64_t>(slopes.size());
+  Constant slopes = node.spread(1, sample);
+  const auto count = static_cast<std::int64_t>(slopes.count());
   if (count != 1 && count != sample[0])
     node.fail("PRelu with a slope for every element is not supported, only for every channel");
   node.emit([&] { return std::make_shared<PReluLayer>(count); }, {node.tensor(0)},

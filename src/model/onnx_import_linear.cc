@@ -10,16 +10,11 @@
 namespace lwsvm {
 namespace {
 
-void scale(std::vector<float>& values, float factor) {
-  if (factor == 1.0f) return;
-  for (float& value : values) value *= factor;
-}
-
 void import_conv(NodeImport& node) {
   node.expect_inputs(2, 3);
   const Shape& image = node.shape(0);
   Constant weights = node.reals(1);
-  const Shape& dims = weights.dims;
+  const Shape dims = weights.dims;
   if (dims.size() != 4 || image.size() != 3)
     node.fail("only convolutions of images are supported, not weights {} on {}", to_string(dims),
               to_string(image));
@@ -32,19 +27,9 @@ void import_conv(NodeImport& node) {
   spec.window = read_window(node, image, {dims[2], dims[3]});
   spec.bias = node.has_input(2);
   NodeImport::Parameters parameters;
-  parameters.emplace_back("weight", std::move(weights.reals));
-  if (spec.bias) parameters.emplace_back("bias", node.reals(2).reals);
+  parameters.emplace_back("weight", std::move(weights));
+  if (spec.bias) parameters.emplace_back("bias", node.reals(2));
   node.emit([&] { return std::make_shared<ConvolutionLayer>(spec); }, {node.tensor(0)}, parameters);
-}
-
-// [rows][columns] -> [columns][rows]
-std::vector<float> transposed(const Constant& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.dims[0]),
-             columns = static_cast<std::size_t>(matrix.dims[1]);
-  std::vector<float> result(matrix.reals.size());
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t c = 0; c < columns; ++c) result[c * rows + r] = matrix.reals[r * columns + c];
-  return result;
 }
 
 Constant weight_matrix(const NodeImport& node) {
@@ -52,6 +37,14 @@ Constant weight_matrix(const NodeImport& node) {
   if (weights.dims.size() != 2 || weights.count() == 0)
     node.fail("its weights must be a matrix, not {}", to_string(weights.dims));
   return weights;
+}
+
+// One number for every output, from a constant that may be broadcast.
+Constant bias_vector(const NodeImport& node, int input, std::int64_t outputs) {
+  Constant bias = node.spread(input, {outputs});
+  if (bias.count() == 1)
+    bias = rearranged(bias, {outputs}, std::vector<std::int32_t>(static_cast<std::size_t>(outputs)));
+  return bias;
 }
 
 // y = alpha x W' + beta c; alpha and beta go into the weights.
@@ -62,17 +55,11 @@ void import_gemm(NodeImport& node) {
   const bool out_first = node.integer("transB", 0) != 0;
   Constant weights = weight_matrix(node);
   const std::int64_t out = weights.dims[out_first ? 0 : 1], in = weights.dims[out_first ? 1 : 0];
-  std::vector<float> values = out_first ? std::move(weights.reals) : transposed(weights);
-  scale(values, node.real("alpha", 1.0f));
+  if (!out_first) weights = transposed(weights, {1, 0});
   NodeImport::Parameters parameters;
-  parameters.emplace_back("weight", std::move(values));
+  parameters.emplace_back("weight", scaled(std::move(weights), node.real("alpha", 1.0f)));
   const bool bias = node.has_input(2);
-  if (bias) {
-    std::vector<float> offsets = node.broadcast(2, {out});
-    offsets.resize(static_cast<std::size_t>(out), offsets[0]);
-    scale(offsets, node.real("beta", 1.0f));
-    parameters.emplace_back("bias", std::move(offsets));
-  }
+  if (bias) parameters.emplace_back("bias", scaled(bias_vector(node, 2, out), node.real("beta", 1.0f)));
   node.emit([&] { return std::make_shared<DenseLayer>(in, out, bias); }, {node.tensor(0)}, parameters);
 }
 
@@ -83,7 +70,7 @@ void import_matmul(NodeImport& node) {
   (void)node.tensor(0);
   if (node.completed_by("Add")) return node.defer();
   node.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], false); },
-            {node.tensor(0)}, {{"weight", transposed(weights)}});
+            {node.tensor(0)}, {{"weight", transposed(weights, {1, 0})}});
 }
 
 void import_batch_norm(NodeImport& node) {
@@ -95,8 +82,8 @@ void import_batch_norm(NodeImport& node) {
   const float momentum = one_minus_momentum(node.real("momentum", 0.9f));
   NodeImport::Parameters parameters;
   const char* names[] = {"scale", "shift", "mean", "variance"};
-  for (int i = 0; i < 4; ++i) parameters.emplace_back(names[i], node.reals(i + 1).reals);
-  const auto channels = static_cast<std::int64_t>(parameters[0].second.size());
+  for (int i = 0; i < 4; ++i) parameters.emplace_back(names[i], node.reals(i + 1));
+  const auto channels = static_cast<std::int64_t>(parameters[0].second.count());
   node.emit([&] { return std::make_shared<BatchNormLayer>(channels, epsilon, momentum); }, {node.tensor(0)},
             parameters);
 }
@@ -112,10 +99,10 @@ constexpr OperatorImporter kTable[] = {
 
 void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input) {
   const Constant weights = weight_matrix(product);
-  std::vector<float> bias = sum.broadcast(bias_input, {weights.dims[1]});
-  bias.resize(static_cast<std::size_t>(weights.dims[1]), bias[0]);
-  product.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); },
-               {product.tensor(0)}, {{"weight", transposed(weights)}, {"bias", std::move(bias)}});
+  product.emit(
+      [&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); },
+      {product.tensor(0)},
+      {{"weight", transposed(weights, {1, 0})}, {"bias", bias_vector(sum, bias_input, weights.dims[1])}});
   sum.pass_on(1 - bias_input);
 }
 

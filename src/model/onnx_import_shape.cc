@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/onnx_import.h"
+#include "model/onnx_reals.h"
 #include "net/layers/shape_layers.h"
 
 namespace lwsvm {
@@ -134,7 +135,8 @@ void import_identity(NodeImport& node) {
 void import_cast(NodeImport& node) {
   node.expect_inputs(1, 1);
   (void)node.tensor(0);
-  if (node.integer("to", 0) != onnx::TensorProto::FLOAT) node.fail("Cast is supported to float32 only");
+  if (!is_real(static_cast<int>(node.integer("to", 0))))
+    node.fail("Cast is supported between types of real numbers only");
   node.pass_on(0);
 }
 

@@ -14,7 +14,11 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "model/onnx_external.h"
 #include "model/onnx_import.h"
+#include "model/onnx_obstacles.h"
+#include "model/onnx_reals.h"
+#include "model/onnx_source.h"
 
 namespace lwsvm {
 namespace {
@@ -73,7 +77,7 @@ class Reader {
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
 
-  Model read() {
+  Model read(OnnxSource& source) {
     read_opset();
     bind_initialisers();
     find_output();
@@ -81,11 +85,15 @@ class Reader {
     mark_needed();
     add_inputs();
     const std::vector<int> order = run_order();
-    for (int i : order)  // first, so that whoever looks ahead for constants finds them
-      if (proto_.node(i).op_type() == "Constant") import(proto_.node(i));
-    for (int i : order)
-      if (proto_.node(i).op_type() != "Constant") import(proto_.node(i));
+    std::vector<int> computed;
+    for (int i : order)  // constants first, so that whoever looks ahead for them finds them
+      if (reads_constants_only(proto_.node(i)))
+        import(proto_.node(i));
+      else
+        computed.push_back(i);
+    for (int i : computed) import(proto_.node(i));
     set_output();
+    source.parameters = stored_parameters(state_);
     Model result;
     result.graph = std::move(state_.graph);
     read_info(result.info);
@@ -169,8 +177,8 @@ class Reader {
 
   Shape sample_shape(const onnx::ValueInfoProto& input) const {
     const auto& type = input.type().tensor_type();
-    if (!input.type().has_tensor_type() || type.elem_type() != onnx::TensorProto::FLOAT)
-      fail_file("input '{}' is not of float32 numbers; export the model so that it is", input.name());
+    if (!input.type().has_tensor_type() || !is_real(type.elem_type()))
+      fail_file("input '{}' is not of real numbers; export the model so that it is", input.name());
     if (!type.has_shape() || type.shape().dim_size() < 2)
       fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one",
                 input.name());
@@ -231,11 +239,19 @@ class Reader {
     return order;
   }
 
+  bool reads_constants_only(const onnx::NodeProto& node) const {
+    return std::all_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
+      const auto found = state_.values.find(input);
+      return input.empty() || (found != state_.values.end() && found->second.is_constant());
+    });
+  }
+
   void import(const onnx::NodeProto& proto) {
     NodeImport node(state_, proto);
     if (!proto.domain().empty() && proto.domain() != "ai.onnx")
       node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(),
                 proto.domain());
+    if (import_weights(node)) return;
     const auto found = all_importers().find(proto.op_type());
     if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
     found->second(node);
@@ -300,15 +316,15 @@ class Reader {
   std::vector<bool> needed_;
 };
 
-}  // namespace
-
-Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
+// `folder` is where other files of the model may lie; empty: nowhere.
+Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder) {
   const std::string mistake = mistaken_for(bytes);
   if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
 
-  onnx::ModelProto proto;
+  auto source = std::make_shared<OnnxSource>();
+  onnx::ModelProto& proto = source->proto;
   {
     const google::protobuf::LogSilencer
         silence;  // protobuf would print what is wrong, and say less than we do
@@ -316,11 +332,23 @@ Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
       fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
   }
   if (!proto.has_graph()) fail("onnx", "{}: this is not an ONNX model: there is no network in it", file);
-  return Reader(proto, file, bytes.size()).read();
+  source->tensors = all_tensors(proto);
+  std::uint64_t size = bytes.size();
+  if (!folder.empty()) size += embed_external_data(source->tensors, folder, file);
+  Model model = Reader(proto, file, size).read(*source);
+  model.source = std::move(source);
+  return model;
+}
+
+}  // namespace
+
+Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
+  return read(bytes, file, "");
 }
 
 Model read_onnx(const std::filesystem::path& path) {
-  return from_onnx_bytes(read_file(path), path.string());
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return read(read_file(path), path.string(), folder);
 }
 
 }  // namespace lwsvm
