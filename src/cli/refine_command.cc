@@ -1,6 +1,7 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/task.h"
 #include "dc/tail.h"
@@ -28,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct RefineCommand {
   TaskOptions task;
+  NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder, resume_folder;
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
@@ -140,10 +143,20 @@ double searched_lambda(const RefineCommand& command, Model& model, const Task& t
   return choice.lambda;
 }
 
-// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within
-// reason.
-double lambda_for(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
-                  Terminal& terminal) {
+double squared_norm(const Graph& graph, std::span<const int> layers) {
+  double sum = 0;
+  for (int layer : layers) {
+    const ParameterRange& range = graph.node(layer).trained;
+    for (std::int64_t i = range.begin; i < range.end(); ++i)
+      sum += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
+  }
+  return sum;
+}
+
+// A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
+// within reason.
+double lambda_for(const RefineCommand& command, Model& model, std::span<const int> layers, const Task& task,
+                  const Threads& threads, Terminal& terminal) {
   if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
@@ -155,13 +168,18 @@ double lambda_for(const RefineCommand& command, Model& model, const Task& task, 
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
   Evaluator evaluator(model.graph, threads);
   const double hinge = evaluator.evaluate(task.training, task.loss).mean_loss();
-  const double squares = 2 * model.graph.half_squared_norm();
+  const double squares = squared_norm(model.graph, layers);
   const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
   terminal.line(
-      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
-      "as much as the loss",
+      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
+      "opened layers weighs as much as the loss, within 1e-6 and 1e-3",
       lambda);
   return lambda;
+}
+
+// Networks of other programs: nobody knows what they were trained on. Ours say so.
+bool may_know_validation(const ModelInfo& info, const Task& task) {
+  return task.validation.size() > 0 && is_foreign(info) && !info.metadata.contains("lwsvm.split");
 }
 
 class RefineReporter final : public RefineObserver {
@@ -310,14 +328,14 @@ int refine(const Common& common, RefineCommand command) {
 
   Model model = saved ? std::move(saved->model) : read_onnx(command.input);
   const Task task(command.task, &model.info);
-  check_fit(model, task.data);
+  fit_input(model, command.normalize, task.data, terminal);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
   options.layers = chosen_layers(command.layers, model, terminal);
   options.as_stored = [&](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
-  options.lambda = lambda_for(command, model, task, threads, terminal);
+  options.lambda = lambda_for(command, model, options.layers, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   if (command.mu >= 0) options.mu = command.mu;
   options.search =
@@ -332,6 +350,12 @@ int refine(const Common& common, RefineCommand command) {
   RefineReporter reporter(terminal, command, model, time_limit);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved) command.start = quality_json(model, task, options.lambda, threads);
+  if (!saved && may_know_validation(model.info, task))
+    terminal.line(
+        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
+        "--passes N "
+        "refines on all samples, N passes",
+        format_count(task.validation.size()));
   model.info.lambda = options.lambda;
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = command.task.loss;
@@ -418,6 +442,7 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
+  command->normalize.add_to(*sub);
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
   sub->add_option(

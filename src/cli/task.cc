@@ -84,13 +84,26 @@ TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
 }
 
 void NormalizeOptions::add_to(CLI::App& command) {
+  command.add_option(
+      "--normalize", name,
+      "how pixels 0..255 become the network's input: imagenet, cifar (x/255, then that data set's mean "
+      "and deviation of each channel), 0-1 (x/255) or 0-255 (as they are); or give the numbers:");
   command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
   command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
   command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+}
+
+void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
   command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
 }
 
 NormalizationOptions NormalizeOptions::parse() const {
+  if (!name.empty()) {
+    if (scale || !mean.empty() || !deviation.empty() || per_pixel)
+      fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
+           name);
+    return named_normalization(name);
+  }
   NormalizationOptions options;
   options.scale = scale;
   if (!mean.empty()) options.mean = parse_numbers("--mean", mean);

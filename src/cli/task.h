@@ -34,11 +34,13 @@ struct TaskOptions {
 };
 
 struct NormalizeOptions {
+  std::string name;  // "imagenet"; empty: none
   std::optional<double> scale;
   std::string mean, deviation;
   bool per_pixel = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command);            // for networks of other programs
+  void add_per_pixel_to(CLI::App& command);  // for new networks
   NormalizationOptions parse() const;
 };
 

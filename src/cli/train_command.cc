@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/task.h"
 #include "model/arch.h"
@@ -76,9 +77,6 @@ std::string default_output(const TrainCommand& command, const DataSet& data) {
 std::optional<Model> given_model(const TrainCommand& command, std::optional<SavedRun>& saved) {
   if (saved) return std::move(saved->model);
   if (command.init.empty()) return std::nullopt;
-  if (command.normalize.parse().given())
-    fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel",
-         command.init);
   return read_onnx(command.init);
 }
 
@@ -217,7 +215,10 @@ int train(const Common& common, TrainCommand command) {
   std::optional<Model> given = given_model(command, saved);
   const Task task(command.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(command, task);
-  check_fit(model, task.data);
+  if (given)
+    fit_input(model, command.normalize, task.data, terminal);
+  else
+    check_fit(model, task.data);
   check_storable(model);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
@@ -287,6 +288,7 @@ void add_train(CLI::App& app, Common& common) {
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
   command->normalize.add_to(*sub);
+  command->normalize.add_per_pixel_to(*sub);
   CLI::Option* arch =
       sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
           ->capture_default_str();
