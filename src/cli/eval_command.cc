@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/task.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
@@ -12,6 +13,7 @@ namespace {
 
 struct EvalCommand {
   TaskOptions task;
+  NormalizeOptions normalize;
   std::string model;
   std::string split = "test";
   double lambda = -1;  // that of the network
@@ -19,15 +21,16 @@ struct EvalCommand {
 };
 
 int eval(const Common& common, EvalCommand command) {
-  const Model model = read_onnx(command.model);
+  Terminal terminal(stderr, common.quiet);
+  Model model = read_onnx(command.model);
   // The objective is that of the network's training, unless another loss is asked for.
   if (const auto known = model.info.metadata.find("lwsvm.loss");
       known != model.info.metadata.end() && !command.loss_given)
     command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
-  Task task(command.task, &model.info);
-  task.fit(model);
-  const FedSource& samples = task.part(command.split);
+  const Task task(command.task, &model.info);
+  fit_input(model, command.normalize, task.data, terminal);
+  const SampleView& samples = task.part(command.split);
   const Threads threads(common.threads);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);
@@ -54,6 +57,7 @@ void add_eval(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", command->model, "ONNX file")->required();
   command->task.add_to(*sub);
+  command->normalize.add_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
   sub->add_option("--lambda", command->lambda,
                   "weight of the regulariser in the objective (default: the network's)")

@@ -1,6 +1,7 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/task.h"
 #include "dc/tail.h"
@@ -16,6 +18,7 @@
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/storage.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -27,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct RefineCommand {
   TaskOptions task;
+  NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder, resume_folder;
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
@@ -86,9 +90,24 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
   fail_unknown("refine", option, word, names);
 }
 
-std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
+// The layers to open: those named, or all that can be opened and written back; of others, why not.
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
+  const Graph& graph = model.graph;
   std::vector<int> layers;
-  if (text == "all") return layers;
+  if (text == "all") {
+    std::string reason = "no layer of this network can be refined";
+    for (int node : refinable_layers(graph)) {
+      const std::string obstacle = why_not_storable(model, node);
+      if (obstacle.empty()) {
+        layers.push_back(node);
+      } else {
+        reason = fmt::format("layer '{}' is left as it is: {}", graph.node(node).name, obstacle);
+        terminal.line("{}", reason);
+      }
+    }
+    if (layers.empty()) fail("refine", "{}", reason);
+    return layers;
+  }
   std::vector<std::string> known;
   for (const Node& node : graph.nodes())
     if (node.has_weights()) known.push_back(node.name);
@@ -98,6 +117,8 @@ std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
     const auto node = graph.find(name);
     if (!node || !graph.node(*node).has_weights())
       fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
+    const std::string obstacle = why_not_storable(model, *node);
+    if (!obstacle.empty()) fail("refine", "layer '{}' cannot be refined: {}", name, obstacle);
     if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
     begin = end + 1;
   }
@@ -122,10 +143,20 @@ double searched_lambda(const RefineCommand& command, Model& model, const Task& t
   return choice.lambda;
 }
 
-// decisions.md: a foreign network has no lambda; one that makes regulariser and loss weigh the same, within
-// reason.
-double lambda_for(const RefineCommand& command, Model& model, const Task& task, const Threads& threads,
-                  Terminal& terminal) {
+double squared_norm(const Graph& graph, std::span<const int> layers) {
+  double sum = 0;
+  for (int layer : layers) {
+    const ParameterRange& range = graph.node(layer).trained;
+    for (std::int64_t i = range.begin; i < range.end(); ++i)
+      sum += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
+  }
+  return sum;
+}
+
+// A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
+// within reason.
+double lambda_for(const RefineCommand& command, Model& model, std::span<const int> layers, const Task& task,
+                  const Threads& threads, Terminal& terminal) {
   if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
@@ -137,13 +168,18 @@ double lambda_for(const RefineCommand& command, Model& model, const Task& task, 
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
   Evaluator evaluator(model.graph, threads);
   const double hinge = evaluator.evaluate(task.training, task.loss).mean_loss();
-  const double squares = 2 * model.graph.half_squared_norm();
+  const double squares = squared_norm(model.graph, layers);
   const double lambda = std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
   terminal.line(
-      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
-      "as much as the loss",
+      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
+      "opened layers weighs as much as the loss, within 1e-6 and 1e-3",
       lambda);
   return lambda;
+}
+
+// Networks of other programs: nobody knows what they were trained on. Ours say so.
+bool may_know_validation(const ModelInfo& info, const Task& task) {
+  return task.validation.size() > 0 && is_foreign(info) && !info.metadata.contains("lwsvm.split");
 }
 
 class RefineReporter final : public RefineObserver {
@@ -291,12 +327,15 @@ int refine(const Common& common, RefineCommand command) {
   if (command.task.data_dir.empty()) command.task.data_dir = common.data_dir;
 
   Model model = saved ? std::move(saved->model) : read_onnx(command.input);
-  Task task(command.task, &model.info);
-  task.fit(model);
+  const Task task(command.task, &model.info);
+  fit_input(model, command.normalize, task.data, terminal);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
-  options.layers = parse_layers(command.layers, model.graph);
-  options.lambda = lambda_for(command, model, task, threads, terminal);
+  options.layers = chosen_layers(command.layers, model, terminal);
+  options.as_stored = [&](int node, std::span<float> weights) {
+    return round_to_storage(model, node, weights);
+  };
+  options.lambda = lambda_for(command, model, options.layers, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   if (command.mu >= 0) options.mu = command.mu;
   options.search =
@@ -311,6 +350,12 @@ int refine(const Common& common, RefineCommand command) {
   RefineReporter reporter(terminal, command, model, time_limit);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved) command.start = quality_json(model, task, options.lambda, threads);
+  if (!saved && may_know_validation(model.info, task))
+    terminal.line(
+        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
+        "--passes N "
+        "refines on all samples, N passes",
+        format_count(task.validation.size()));
   model.info.lambda = options.lambda;
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = command.task.loss;
@@ -397,6 +442,7 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
+  command->normalize.add_to(*sub);
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
   sub->add_option(

@@ -84,13 +84,26 @@ TaskOptions TaskOptions::from_json(const nlohmann::json& settings) {
 }
 
 void NormalizeOptions::add_to(CLI::App& command) {
+  command.add_option(
+      "--normalize", name,
+      "how pixels 0..255 become the network's input: imagenet, cifar (x/255, then that data set's mean "
+      "and deviation of each channel), 0-1 (x/255) or 0-255 (as they are); or give the numbers:");
   command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
   command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
   command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+}
+
+void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
   command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
 }
 
 NormalizationOptions NormalizeOptions::parse() const {
+  if (!name.empty()) {
+    if (scale || !mean.empty() || !deviation.empty() || per_pixel)
+      fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
+           name);
+    return named_normalization(name);
+  }
   NormalizationOptions options;
   options.scale = scale;
   if (!mean.empty()) options.mean = parse_numbers("--mean", mean);
@@ -104,26 +117,21 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
     : data(load_data(options.data, options.data_dir)),
       choice(choose_split(options, info, data)),
       split(split_samples(data.train.size(), choice.validation, choice.seed)),
-      feed{data.shape, {}, false},
-      stored_train_(data.train, split.train),
-      stored_validation_(data.train, split.validation),
-      stored_test_(data.test),
-      stored_training_(stored_train_, data.shape, parse_augmentation(options.augment, data.shape)),
-      train(stored_train_, feed),
-      validation(stored_validation_, feed),
-      test(stored_test_, feed),
-      training(stored_training_, feed),
+      train(data.train, split.train),
+      validation(data.train, split.validation),
+      test(data.test),
+      training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void Task::note_split(ModelInfo& info) const {
   info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
 }
 
-const FedSource& Task::part(const std::string& name) const {
-  const FedSource* view = name == "train"  ? &train
-                          : name == "val"  ? &validation
-                          : name == "test" ? &test
-                                           : nullptr;
+const SampleView& Task::part(const std::string& name) const {
+  const SampleView* view = name == "train"  ? &train
+                           : name == "val"  ? &validation
+                           : name == "test" ? &test
+                                            : nullptr;
   if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
   if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
   return *view;
@@ -139,17 +147,17 @@ int class_count(const Graph& graph) {
   return static_cast<int>(element_count(graph.node(graph.scores()).shape));
 }
 
-void Task::fit(const Model& model) {
+void check_fit(const Model& model, const DataSet& data) {
   const std::vector<int> inputs = model.graph.inputs();
   if (inputs.size() != 1) fail("model", "the network has {} inputs; one is expected", inputs.size());
   const Shape& wanted = model.graph.node(inputs[0]).shape;
-  if (!suit(feed, wanted))
+  const Shape given{data.shape.channels, data.shape.height, data.shape.width};
+  if (wanted != given)
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
-         to_string(data.shape));
+         to_string(given));
   const int classes = class_count(model.graph);
   if (classes == 1)
-    fail("model",
-         "the network gives one number a sample, as for regression; lwsvm needs a score for each class");
+    fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {

@@ -10,7 +10,6 @@
 
 #include "data/augment.h"
 #include "data/dataset.h"
-#include "data/feed.h"
 #include "data/normalization.h"
 #include "data/sample_view.h"
 #include "data/split.h"
@@ -35,11 +34,13 @@ struct TaskOptions {
 };
 
 struct NormalizeOptions {
+  std::string name;  // "imagenet"; empty: none
   std::optional<double> scale;
   std::string mean, deviation;
   bool per_pixel = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command);            // for networks of other programs
+  void add_per_pixel_to(CLI::App& command);  // for new networks
   NormalizationOptions parse() const;
 };
 
@@ -58,30 +59,23 @@ struct Task {
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
 
-  // Throws Error, naming both shapes or class counts, unless the network can take the data; also if a weight
-  // is not a number. From here on samples come in the order that the network wants.
-  void fit(const Model& model);
-
-  const FedSource& part(const std::string& split) const;  // "train", "val" or "test"; throws if there is none
-  const FedSource* test_part() const { return test.size() > 0 ? &test : nullptr; }
+  const SampleView& part(
+      const std::string& split) const;  // "train", "val" or "test"; throws if there is none
+  const SampleView* test_part() const { return test.size() > 0 ? &test : nullptr; }
 
   DataSet data;
   SplitChoice choice;
   Split split;
-  Feed feed;
-
- private:
-  SampleView stored_train_, stored_validation_, stored_test_;
-  AugmentedSource stored_training_;
-
- public:
-  FedSource train, validation, test;
-  FedSource training;  // the training part with its transformed copies: what the objective is over
+  SampleView train, validation, test;
+  AugmentedSource training;  // the training part with its transformed copies: what the objective is over
   Loss loss;
 };
 
 LossKind parse_loss(const std::string& name);
 
+// Throws Error, naming both shapes or class counts, unless the network can take the data; also if a weight is
+// not a number.
+void check_fit(const Model& model, const DataSet& data);
 int class_count(const Graph& graph);
 
 }  // namespace lwsvm::cli

@@ -244,17 +244,20 @@ std::vector<float> Refiner::weights(int node) const {
   return {begin, begin + graph_.node(node).trained.size};
 }
 
-void Refiner::set_weights(int node, std::span<const double> w) {
-  std::transform(w.begin(), w.end(), graph_.parameters().begin() + graph_.node(node).trained.begin,
-                 [](double x) { return static_cast<float>(x); });
+// True if they are further from w than float32 is: rounded to what the file can hold.
+bool Refiner::set_weights(int node, std::span<const double> w) {
+  float* target = graph_.parameters().data() + graph_.node(node).trained.begin;
+  std::transform(w.begin(), w.end(), target, [](double x) { return static_cast<float>(x); });
+  return options_.as_stored && options_.as_stored(node, {target, w.size()});
 }
 
 // Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
 // Returns that objective; `model` becomes m(w) there.
 double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary, double& model) {
   const double others = options_.lambda * (graph_.half_squared_norm() - half_square(weights(active.node)));
+  bool rounded = false;
   const auto objective_of = [&](std::span<const double> w) {
-    set_weights(active.node, w);
+    rounded = set_weights(active.node, w);
     return evaluator_.objective(evaluator_.evaluate(train_, loss_), options_.lambda);
   };
   const bool paper = options_.mode == RefineMode::paper;
@@ -263,10 +266,10 @@ double Refiner::take_best_candidate(ActiveSolve& active, const Summary& summary,
   const double last_objective = paper ? std::numeric_limits<double>::infinity() : objective_of(last.exact);
   const double average_objective = objective_of(average);
   const bool use_average = average_objective < last_objective;
-  if (!use_average) set_weights(active.node, last.exact);
+  if (!use_average) rounded = set_weights(active.node, last.exact);
   const std::vector<float> chosen = weights(active.node);
   const WeightVector point{std::span<const float>(chosen)};
-  const double mean_surrogate = !use_average && summary.certified
+  const double mean_surrogate = !use_average && !rounded && summary.certified
                                     ? summary.mean_loss
                                     : active.problem->blocks().mean_loss(point.view());
   model = others + options_.lambda * half_square(chosen) + mean_surrogate;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ struct ModelInfo {
   std::map<std::string, std::string> metadata;
 };
 
+struct OnnxSource;
+
 struct Model {
   Graph graph;
   ModelInfo info;
+  std::shared_ptr<const OnnxSource> source;  // the file it was read from; write_onnx gives it back
 };
 
 }  // namespace lwsvm

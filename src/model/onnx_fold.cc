@@ -3,6 +3,8 @@
 //
 //   Shape(x) -> Gather 0 -> Unsqueeze -> Concat with [-1] -> Reshape(x)
 //
+// Weights are rearranged together with their origin, so that refined ones find their way back.
+//
 // The batch is kBatchSize among the sizes. It may be moved about, and multiplied by 1 or added to 0; whatever
 // else is computed from it needs a file with a fixed batch.
 #include <algorithm>
@@ -11,24 +13,20 @@
 
 #include "model/onnx_import.h"
 #include "model/onnx_places.h"
+#include "model/onnx_reals.h"
 
 namespace lwsvm {
 namespace {
 
 using Places = std::vector<std::int32_t>;
 
-Constant picked(const NodeImport& node, const Constant& from, Shape dims, const Places& places) {
+Constant picked(const NodeImport& node, const Constant& from, const Shape& dims, const Places& places) {
   node.charge(std::ssize(places) * 12);
+  if (!from.integral) return rearranged(from, dims, places);  // with its origin
   Constant result;
-  result.dims = std::move(dims);
-  result.integral = from.integral;
-  for (std::int32_t place : places) {
-    const auto at = static_cast<std::size_t>(place);
-    if (from.integral)
-      result.integers.push_back(from.integers[at]);
-    else
-      result.reals.push_back(from.reals[at]);
-  }
+  result.dims = dims;
+  result.integral = true;
+  for (std::int32_t place : places) result.integers.push_back(from.integers[static_cast<std::size_t>(place)]);
   return result;
 }
 
@@ -82,7 +80,7 @@ void fold_gather(NodeImport& node) {
       const std::int64_t from = (o * size + (index < 0 ? index + size : index)) * inner;
       for (std::int64_t i = 0; i < inner; ++i) places.push_back(static_cast<std::int32_t>(from + i));
     }
-  node.bind_constant(picked(node, data, std::move(dims), places));
+  node.bind_constant(picked(node, data, dims, places));
 }
 
 void fold_concat(NodeImport& node) {
@@ -212,11 +210,6 @@ void fold_constant_of_shape(NodeImport& node) {
   node.bind_constant(std::move(filled));
 }
 
-bool is_real_type(std::int64_t type) {
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE ||
-         type == onnx::TensorProto::FLOAT16;
-}
-
 std::int64_t truncated(const NodeImport& node, float value) {
   if (!(std::abs(value) < 9e18f)) node.fail("{} is no integer that a Cast could give", value);
   return static_cast<std::int64_t>(value);
@@ -224,21 +217,20 @@ std::int64_t truncated(const NodeImport& node, float value) {
 
 void fold_cast(NodeImport& node) {
   const std::int64_t to = node.integer("to", 0);
+  const bool to_real = to >= 0 && to < 1000 && is_real(static_cast<int>(to));
+  if (!to_real && to != onnx::TensorProto::INT64 && to != onnx::TensorProto::INT32)
+    node.fail("Cast of constants is supported to real numbers, int32 and int64 only");
   Constant value = node.constant(0);
-  if (is_real_type(to) != value.integral) return node.pass_on(0);
-  if (is_real_type(to)) {
-    if (std::count(value.integers.begin(), value.integers.end(), kBatchSize) > 0)
-      node.fail("Cast of the batch's size to real numbers is not supported");
-    value.reals.assign(value.integers.begin(), value.integers.end());
-    value.integers.clear();
-  } else {
-    if (to != onnx::TensorProto::INT64 && to != onnx::TensorProto::INT32)
-      node.fail("Cast of constants is supported to float16, float32, float64, int32 and int64 only");
-    for (float real : value.reals) value.integers.push_back(truncated(node, real));
-    value.reals.clear();
-  }
-  value.integral = !value.integral;
-  node.bind_constant(std::move(value));
+  if (to_real && !value.integral) return node.bind_constant(cast_to(std::move(value), static_cast<int>(to)));
+  if (!to_real && value.integral) return node.pass_on(0);
+  Constant result;
+  result.dims = value.dims;
+  result.integral = !to_real;
+  if (std::count(value.integers.begin(), value.integers.end(), kBatchSize) > 0)
+    node.fail("Cast of the batch's size to real numbers is not supported");
+  result.reals.assign(value.integers.begin(), value.integers.end());
+  for (float real : value.reals) result.integers.push_back(truncated(node, real));
+  node.bind_constant(std::move(result));
 }
 
 enum class Arithmetic { add, subtract, multiply, divide, maximum, minimum };
@@ -309,6 +301,10 @@ Shape broadcast_dims(const NodeImport& node, Shape a, Shape b) {
 
 Constant combined(const NodeImport& node, Arithmetic what, const Constant& a, const Constant& b) {
   if (a.integral != b.integral) node.fail("{} of real numbers and integers", node.op());
+  if (what == Arithmetic::multiply && !a.integral) {  // by one number: weights keep their origin
+    if (b.count() == 1 && b.dims.size() <= a.dims.size()) return scaled(a, b.reals[0]);
+    if (a.count() == 1 && a.dims.size() <= b.dims.size()) return scaled(b, a.reals[0]);
+  }
   Constant result;
   result.integral = a.integral;
   result.dims = broadcast_dims(node, a.dims, b.dims);
@@ -337,18 +333,18 @@ void fold_arithmetic(NodeImport& node) {
 }
 
 void fold_neg(NodeImport& node) {
-  Constant zero, value = node.constant(0);
-  zero.integral = value.integral;
-  if (value.integral)
-    zero.integers = {0};
-  else
-    zero.reals = {-0.0f};
+  Constant value = node.constant(0);
+  if (!value.integral) return node.bind_constant(scaled(std::move(value), -1.0f));
+  Constant zero;
+  zero.integral = true;
+  zero.integers = {0};
   node.bind_constant(combined(node, Arithmetic::subtract, zero, value));
 }
 
 template <float (*round)(float)>
 void fold_rounding(NodeImport& node) {
   Constant value = node.reals(0);
+  value.origin = {};
   for (float& real : value.reals) real = round(real);
   node.bind_constant(std::move(value));
 }

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "model/onnx_reals.h"
+
 namespace lwsvm {
 namespace {
 
 constexpr int kLongestList = 64;  // of a shape, of pads, ...
+
+}  // namespace
 
 std::string shown(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node '{}'", node.name());
@@ -13,8 +17,6 @@ std::string shown(const onnx::NodeProto& node) {
     return fmt::format("the {} node that makes '{}'", node.op_type(), node.output(0));
   return fmt::format("a {} node", node.op_type());
 }
-
-}  // namespace
 
 std::string NodeImport::place() const {
   return fmt::format("{}: {}", state_.file, shown(node_));
@@ -140,7 +142,13 @@ void NodeImport::expect_batch_first(int i) const {
   if (batch_axis(i) != 0) fail("{} needs the batch as its first axis", op());
 }
 
-std::vector<float> NodeImport::broadcast(int i, const Shape& sample, int batch) const {
+bool NodeImport::is_real_constant(int i) const {
+  if (!has_input(i)) return false;
+  const ImportedValue& found = value(i);
+  return found.folded ? !found.folded->integral : found.tensor && is_real(found.tensor->data_type());
+}
+
+Constant NodeImport::spread(int i, const Shape& sample, int batch) const {
   Constant constant = reals(i);
   const Shape given = constant.dims;
   Shape dims = constant.dims;
@@ -162,13 +170,10 @@ std::vector<float> NodeImport::broadcast(int i, const Shape& sample, int batch) 
          to_string(sample));
 
   const bool channels_only = std::all_of(dims.begin() + 1, dims.end(), [](auto size) { return size == 1; });
-  if (constant.count() == 1 || dims == sample || channels_only) return std::move(constant.reals);
+  if (constant.count() == 1 || dims == sample || channels_only) return constant;
 
-  charge(element_count(sample) * 8);
-  std::vector<float> all;
-  for (std::int32_t place : spread_places(dims, sample))
-    all.push_back(constant.reals[static_cast<std::size_t>(place)]);
-  return all;
+  charge(element_count(sample) * 12);
+  return rearranged(constant, sample, spread_places(dims, sample));
 }
 
 const onnx::AttributeProto* NodeImport::find(const char* name,
@@ -256,12 +261,14 @@ int NodeImport::add(const Make& make, std::vector<int> layer_inputs, const Param
   LWSVM_CHECK(parameters.size() == added.parameters.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Parameter& parameter = added.parameters[k];
-    const auto& [parameter_name, values] = parameters[k];
+    const auto& [parameter_name, constant] = parameters[k];
+    const std::vector<float>& values = constant.reals;
     LWSVM_CHECK(parameter.name == parameter_name);
     if (static_cast<std::int64_t>(values.size()) != parameter.range.size)
       fail("its {} has {} values where {} are needed", parameter_name, values.size(), parameter.range.size);
     auto& store = parameter.role == Role::statistic ? graph.statistics() : graph.parameters();
     std::copy(values.begin(), values.end(), store.begin() + parameter.range.begin);
+    state_.parameters.push_back({index, k, constant.origin});
   }
   return index;
 }

@@ -51,6 +51,13 @@ struct ImportedValue {
   bool is_constant() const { return tensor != nullptr || folded != nullptr; }
 };
 
+// Where a parameter of the graph comes from.
+struct ImportedParameter {
+  int node = -1;
+  std::size_t parameter = 0;
+  Origin origin;
+};
+
 struct ImportState {
   std::string file;  // for messages
   Graph graph;
@@ -63,7 +70,10 @@ struct ImportState {
   std::int64_t budget =
       0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
   UniqueNames names;
+  std::vector<ImportedParameter> parameters;
 };
+
+std::string shown(const onnx::NodeProto& node);  // "node 'conv1'"
 
 class NodeImport {
  public:
@@ -87,8 +97,12 @@ class NodeImport {
   float real(int i) const;                          // of one element
   std::vector<std::int64_t> integers(int i) const;  // a short list
   std::vector<std::int64_t> sizes(int i) const;     // the same; may hold kBatchSize
+  bool is_real_constant(int i) const;
   // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
-  std::vector<float> broadcast(int i, const Shape& sample, int batch_axis = 0) const;
+  Constant spread(int i, const Shape& sample, int batch_axis = 0) const;
+  std::vector<float> broadcast(int i, const Shape& sample, int batch_axis = 0) const {
+    return spread(i, sample, batch_axis).reals;
+  }
 
   // Axes as the file counts them, with the batch.
   int batch_axis(int i) const { return computed(i).batch_axis; }
@@ -109,7 +123,7 @@ class NodeImport {
   const onnx::TensorProto* tensor_attribute(const char* name) const;
 
   // The result: one of these, once.
-  using Parameters = std::vector<std::pair<std::string, std::vector<float>>>;
+  using Parameters = std::vector<std::pair<std::string, Constant>>;
   using Make = std::function<std::shared_ptr<const Layer>()>;
   // The batch stays where it was in the first computed input, unless told.
   void emit(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters = {},

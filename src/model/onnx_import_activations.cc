@@ -46,13 +46,13 @@ void import_prelu(NodeImport& node) {
   node.expect_inputs(2, 2);
   const Shape sample = node.shape(0);
   const auto channels = static_cast<std::size_t>(sample[0]);
-  std::vector<float> slopes = node.reals(1).reals;
+  Constant slopes = node.reals(1);
   // Up to opset 6 a list of slopes is one a channel, then it is broadcast.
-  if (node.opset() >= 7 || slopes.size() != channels) slopes = node.broadcast(1, sample, node.batch_axis(0));
-  const auto count = static_cast<std::int64_t>(slopes.size());
+  if (node.opset() >= 7 || slopes.count() != channels) slopes = node.spread(1, sample, node.batch_axis(0));
+  const auto count = static_cast<std::int64_t>(slopes.count());
   const bool per_channel =
-      (count == 1 || slopes.size() == channels) && (sample.size() == 1 || sample.size() == 3);
-  if (!per_channel) return import_elementwise_prelu(node, std::move(slopes));
+      (count == 1 || slopes.count() == channels) && (sample.size() == 1 || sample.size() == 3);
+  if (!per_channel) return import_elementwise_prelu(node, std::move(slopes.reals));
   node.emit([&] { return std::make_shared<PReluLayer>(count); }, {node.tensor(0)},
             {{"slope", std::move(slopes)}});
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/onnx_import.h"
+#include "model/onnx_reals.h"
 #include "net/layers/shape_layers.h"
 
 namespace lwsvm {
@@ -125,9 +126,8 @@ void import_identity(NodeImport& node) {
 void import_cast(NodeImport& node) {
   node.expect_inputs(1, 1);
   (void)node.tensor(0);
-  const std::int64_t to = node.integer("to", 0);
-  if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::FLOAT16 && to != onnx::TensorProto::DOUBLE)
-    node.fail("Cast is supported between float16, float32 and float64 only");
+  if (!is_real(static_cast<int>(node.integer("to", 0))))
+    node.fail("Cast is supported between types of real numbers only");
   node.pass_on(0);
 }
 

@@ -14,7 +14,11 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "model/onnx_external.h"
 #include "model/onnx_import.h"
+#include "model/onnx_obstacles.h"
+#include "model/onnx_reals.h"
+#include "model/onnx_source.h"
 
 namespace lwsvm {
 namespace {
@@ -97,7 +101,7 @@ class Reader {
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
 
-  Model read() {
+  Model read(OnnxSource& source) {
     read_opset();
     bind_initialisers();
     find_output();
@@ -109,6 +113,7 @@ class Reader {
       if (!import_constant(proto_.node(i))) rest.push_back(i);
     for (int i : rest) import(proto_.node(i));
     set_output();
+    source.parameters = stored_parameters(state_);
     Model result;
     result.graph = std::move(state_.graph);
     read_info(result.info);
@@ -194,8 +199,8 @@ class Reader {
 
   Shape sample_shape(const onnx::ValueInfoProto& input) const {
     const auto& type = input.type().tensor_type();
-    if (!input.type().has_tensor_type() || type.elem_type() != onnx::TensorProto::FLOAT)
-      fail_file("input '{}' is not of float32 numbers; export the model so that it is", input.name());
+    if (!input.type().has_tensor_type() || !is_real(type.elem_type()))
+      fail_file("input '{}' is not of real numbers; export the model so that it is", input.name());
     if (!type.has_shape() || type.shape().dim_size() < 2)
       fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one",
                 input.name());
@@ -341,6 +346,30 @@ class Reader {
   std::vector<bool> needed_;
 };
 
+// `folder` is where other files of the model may lie; empty: nowhere.
+Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder) {
+  const std::string mistake = mistaken_for(bytes);
+  if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+
+  auto source = std::make_shared<OnnxSource>();
+  onnx::ModelProto& proto = source->proto;
+  {
+    const google::protobuf::LogSilencer
+        silence;  // protobuf would print what is wrong, and say less than we do
+    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
+  }
+  if (!proto.has_graph()) fail("onnx", "{}: this is not an ONNX model: there is no network in it", file);
+  source->tensors = all_tensors(proto);
+  std::uint64_t size = bytes.size();
+  if (!folder.empty()) size += embed_external_data(source->tensors, folder, file);
+  Model model = Reader(proto, file, size).read(*source);
+  model.source = std::move(source);
+  return model;
+}
+
 }  // namespace
 
 std::vector<std::string> known_operators() {
@@ -352,24 +381,12 @@ std::vector<std::string> known_operators() {
 }
 
 Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
-  const std::string mistake = mistaken_for(bytes);
-  if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
-
-  onnx::ModelProto proto;
-  {
-    const google::protobuf::LogSilencer
-        silence;  // protobuf would print what is wrong, and say less than we do
-    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
-  }
-  if (!proto.has_graph()) fail("onnx", "{}: this is not an ONNX model: there is no network in it", file);
-  return Reader(proto, file, bytes.size()).read();
+  return read(bytes, file, "");
 }
 
 Model read_onnx(const std::filesystem::path& path) {
-  return from_onnx_bytes(read_file(path), path.string());
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return read(read_file(path), path.string(), folder);
 }
 
 }  // namespace lwsvm

@@ -7,8 +7,9 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "data/feed.h"
+#include "data/normalization.h"
 #include "data/sample_view.h"
+#include "model/adapt_input.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
 
@@ -47,7 +48,7 @@ TEST_P(RealModels, HaveTheAccuracyThatOnnxRuntimeMeasured) {
   const RealModel& wanted = GetParam();
   const auto path = folder() / (std::string(wanted.file) + ".onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  const Model model = read_onnx(path);
+  Model model = read_onnx(path);
   const int scores = model.graph.scores();
   EXPECT_EQ(element_count(model.graph.node(scores).shape), 10);
 
@@ -59,10 +60,11 @@ TEST_P(RealModels, HaveTheAccuracyThatOnnxRuntimeMeasured) {
   }
   NormalizationOptions options;
   options.scale = wanted.scale, options.mean = wanted.mean, options.std = wanted.deviation;
-  Feed feed{data.shape, make_normalization(data, {}, options), false};
-  ASSERT_TRUE(suit(feed, model.graph.node(model.graph.inputs()[0]).shape));
-  const SampleView stored(data.test);
-  const FedSource samples(stored, feed);
+  const Shape image{data.shape.channels, data.shape.height, data.shape.width};
+  ASSERT_TRUE(can_take(model.graph.node(model.graph.inputs()[0]).shape, image));
+  const Normalization constants = make_normalization(data, {}, options);
+  adapt_input(model, image, constants.mean, constants.std);
+  const SampleView samples(data.test);
   const Threads threads(2);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, Loss(LossKind::hinge, MarginMatrix(10)));
