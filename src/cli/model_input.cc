@@ -58,6 +58,7 @@ bool is_foreign(const ModelInfo& info) {
 
 void fit_input(Model& model, const NormalizeOptions& given, const DataSet& data, Terminal& terminal) {
   const NormalizationOptions options = given.parse();
+  for (const std::string& note : model.info.notes) terminal.line("{}", note);
   if (!model.source || !is_foreign(model.info)) {
     if (options.given())
       fail("model",

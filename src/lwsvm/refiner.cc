@@ -205,14 +205,10 @@ void Refiner::keep_chosen() {
   if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
 }
 
-// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers,
-// which [BZK17, Obs. 1] and the authors' code choose too. With Search::full every layer starts at Y and is
-// widened.
+// With Search::full every layer starts at Y and is widened.
 int Refiner::first_level(int node) const {
-  const bool dense = graph_.node(node).layer->kind() == "Dense";
-  const bool fits =
-      slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
-  return options_.search == Search::automatic && dense && fits ? free_layer_count(graph_, node) : 0;
+  if (options_.search != Search::automatic) return 0;
+  return automatic_free_layers(graph_, node, train_.size(), options_.memory);
 }
 
 LayerProblemOptions Refiner::problem_options(int level) const {

@@ -96,8 +96,11 @@ void import_split(NodeImport& node) {
   Integers parts = node.has_input(1) ? node.integers(1) : node.integers("split", {});
   const std::int64_t outputs = std::max(1, node.outputs());
   if (parts.empty()) {
-    if (in[axis] % outputs != 0) node.fail("Split of {} into {} equal parts", in[axis], outputs);
-    parts.assign(static_cast<std::size_t>(outputs), in[axis] / outputs);
+    const bool uneven = node.has("num_outputs");  // from opset 18 on the last part may be smaller
+    if (in[axis] % outputs != 0 && !uneven) node.fail("Split of {} into {} equal parts", in[axis], outputs);
+    const std::int64_t part = (in[axis] + outputs - 1) / outputs;
+    parts.assign(static_cast<std::size_t>(outputs), part);
+    parts.back() = in[axis] - part * (outputs - 1);
   }
   if (std::ssize(parts) != node.outputs())
     node.fail("Split into {} parts has {} outputs", parts.size(), outputs);

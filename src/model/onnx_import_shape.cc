@@ -79,15 +79,29 @@ void import_reshape(NodeImport& node) {
   node.emit([&] { return std::make_shared<ReshapeLayer>(target); }, {node.tensor(0)}, {}, batch_axis);
 }
 
+// From opset 18 on the amounts may be those of some axes only.
+Integers pads_of_all_axes(const NodeImport& node, const Integers& given, const Integers& axes) {
+  const std::int64_t rank = node.rank(0);
+  if (given.size() != 2 * axes.size()) node.fail("Pad has {} amounts for {} axes", given.size(), axes.size());
+  Integers pads(static_cast<std::size_t>(2 * rank), 0);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::int64_t axis = node.axis(axes[k], rank);
+    pads[static_cast<std::size_t>(axis)] = given[k];
+    pads[static_cast<std::size_t>(rank + axis)] = given[axes.size() + k];
+  }
+  return pads;
+}
+
 // Up to opset 10 the amounts are attributes, then inputs.
 void import_pad(NodeImport& node) {
-  node.expect_inputs(1, 3);
+  node.expect_inputs(1, 4);
   if (node.text("mode", "constant") != "constant")
     node.fail("Pad is supported with a constant only, not in mode '{}'", node.text("mode", ""));
   const char* attribute = node.has("paddings") ? "paddings" : "pads";  // its name in opset 1
-  const Integers pads = node.has_input(1) ? node.integers(1) : node.integers(attribute, {});
+  Integers pads = node.has_input(1) ? node.integers(1) : node.integers(attribute, {});
   const float value = node.has_input(2) ? node.real(2) : node.real("value", 0.0f);
   const std::int64_t rank = node.rank(0), batch = node.batch_axis(0);
+  if (node.has_input(3)) pads = pads_of_all_axes(node, pads, node.integers(3));
   if (std::ssize(pads) != 2 * rank) node.fail("Pad has {} amounts for {} axes", pads.size(), rank);
   for (std::int64_t amount : pads)
     if (amount < -kLargestValue || amount > kLargestValue) node.fail("Pad by {} is not possible", amount);

@@ -23,6 +23,8 @@
 namespace lwsvm {
 namespace {
 
+constexpr std::int64_t kNewestOpset = 17;  // that was checked
+
 using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 
 const Importers& all_importers() {
@@ -299,6 +301,11 @@ class Reader {
     info.name = proto_.name();
     info.producer = model_.producer_name();
     if (!model_.producer_version().empty()) info.producer += " " + model_.producer_version();
+    info.opset = state_.opset;
+    if (state_.opset > kNewestOpset)
+      info.notes.push_back(fmt::format(
+          "the file uses opset {} of ONNX; lwsvm knows up to {} and reads it as if nothing had changed",
+          state_.opset, kNewestOpset));
     for (const auto& entry : model_.metadata_props()) info.metadata[entry.key()] = entry.value();
 
     // What we understand moves from the metadata into its field; what we do not stays as it is.
