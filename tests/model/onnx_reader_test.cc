@@ -163,6 +163,93 @@ TEST(OnnxReader, UnknownOperatorsAreNamed) {
   EXPECT_THAT(foreign.error(), HasSubstr("com.example"));
 }
 
+TEST(OnnxReader, UnsupportedOperatorsNameTheNearestThatWorks) {
+  for (const auto& [op, nearest] :
+       {std::pair{"Elu", "LeakyRelu"}, std::pair{"LayerNormalization", "BatchNormalization"},
+        std::pair{"ConvTranspose", "Conv"}, std::pair{"Softmin", "Softmax"}}) {
+    File file;
+    file.node(op, {"x"});
+    EXPECT_THAT(file.error(), AllOf(HasSubstr(std::string("node '") + op + "_1'"), HasSubstr(op),
+                                    HasSubstr(std::string("the nearest that is: ") + nearest)));
+  }
+}
+
+TEST(OnnxReader, WhatWouldMixTheSamplesOfABatchIsRefused) {
+  const auto refused = [](const char* op, const std::function<void(File&, onnx::NodeProto&)>& complete,
+                          std::int64_t batch = 0) {
+    File file({batch, 2, 3});
+    complete(file, file.node(op, {"x"}));
+    return file.error();
+  };
+  const auto along = [](std::int64_t axis) {
+    return [axis](File&, onnx::NodeProto& node) { File::set(node, "axis", axis); };
+  };
+  EXPECT_THAT(refused("Softmax", along(0)), HasSubstr("mix the samples"));
+  EXPECT_THAT(refused("ArgMax", along(0)), HasSubstr("mix the samples"));
+  EXPECT_THAT(refused("Flatten", along(2)), HasSubstr("the batch stays"));
+  EXPECT_EQ(refused("Flatten", along(2), 1), "no error");  // one sample cannot be mixed with others
+  const auto axes = [](File& file, onnx::NodeProto& node) {
+    file.integers("axes", {0});
+    node.add_input("axes");
+  };
+  EXPECT_THAT(refused("Squeeze", axes), HasSubstr("fixed batch of 1"));
+  EXPECT_THAT(refused("ReduceSum", axes), HasSubstr("mix the samples"));
+  EXPECT_THAT(refused("Transpose", [](File&, onnx::NodeProto&) {}), HasSubstr("not the first axis"));
+  const auto target = [](File& file, onnx::NodeProto& node) {
+    file.integers("target", {3, 4});
+    node.add_input("target");
+  };
+  EXPECT_THAT(refused("Reshape", target), HasSubstr("mix the samples"));
+  EXPECT_THAT(refused("Reshape", target, 1), HasSubstr("mix the samples"));  // 6 numbers, not 12
+}
+
+TEST(OnnxReader, ComputingWithTheBatchNeedsAFixedOne) {
+  for (std::int64_t batch : {0, 1}) {
+    File file({batch, 6});
+    file.node("Shape", {"x"}, "shape");
+    file.integers("factors", {2, 1});
+    file.integers("divisors", {1, 2});
+    file.node("Mul", {"shape", "factors"}, "doubled");
+    file.node("Div", {"doubled", "divisors"}, "target");  // [2 N, 3]
+    file.node("Reshape", {"x", "target"});
+    if (batch == 0)
+      EXPECT_THAT(file.error(), AllOf(HasSubstr("node 'Mul_2'"), HasSubstr("fixed batch of 1")));
+    else
+      EXPECT_EQ(file.read().graph.node(1).shape, (Shape{2, 3}));
+  }
+}
+
+TEST(OnnxReader, ShapesThatDoNotFitAreNamed) {
+  File dense;
+  dense.floats("w", {5, 2});
+  dense.node("MatMul", {"x", "w"});
+  EXPECT_THAT(dense.error(), HasSubstr("[onnx] test.onnx: node 'MatMul_1': "));
+  File sum({0, 2, 2});
+  sum.node("Flatten", {"x"}, "flat");
+  sum.node("Add", {"x", "flat"});
+  EXPECT_THAT(sum.error(), AllOf(HasSubstr("node 'Add_2'"), HasSubstr("2x2"), HasSubstr("4")));
+  File constant;
+  constant.floats("c", {3});
+  constant.node("Add", {"x", "c"});
+  EXPECT_THAT(constant.error(), AllOf(HasSubstr("node 'Add_1'"), HasSubstr("does not fit")));
+}
+
+TEST(OnnxReader, FoldedConstantsCannotAskForMuchMemory) {
+  File huge;
+  huge.integers("shape", {1 << 13, 1 << 13});
+  huge.node("ConstantOfShape", {"shape"}, "w");
+  huge.node("MatMul", {"x", "w"});
+  EXPECT_THAT(huge.error(), HasSubstr("many times its size"));
+  File doubling;  // 2^40 numbers, were it carried out
+  doubling.floats("c0", {1});
+  for (int k = 0; k < 40; ++k)
+    File::set(doubling.node("Concat", {"c" + std::to_string(k), "c" + std::to_string(k)},
+                            "c" + std::to_string(k + 1)),
+              "axis", 0);
+  doubling.node("Add", {"x", "c40"});
+  EXPECT_THAT(doubling.error(), HasSubstr("many times its size"));
+}
+
 TEST(OnnxReader, CyclesAndMissingInputsAreNamed) {
   File cycle;
   cycle.node("Add", {"x", "b"}, "a");
