@@ -3,7 +3,7 @@
 #
 #   scripts/install-deps.sh build    compiler, CMake, libraries
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
-#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, LIBLINEAR, ONNX Runtime for node
+#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, ONNX's test data, LIBLINEAR, ONNX Runtime for node
 #   scripts/install-deps.sh bench    test + PyTorch
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
@@ -24,7 +24,7 @@ build=(
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
 test=(
   nodejs=cmd:node npm=cmd:npm python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
-  liblinear-tools=cmd:liblinear-train
+  liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
 bench=(python3-torch=py:torch)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)

@@ -156,6 +156,8 @@ void check_fit(const Model& model, const DataSet& data) {
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
          to_string(given));
   const int classes = class_count(model.graph);
+  if (classes == 1)
+    fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {

@@ -32,49 +32,72 @@ void import_conv(NodeImport& node) {
   node.emit([&] { return std::make_shared<ConvolutionLayer>(spec); }, {node.tensor(0)}, parameters);
 }
 
-Constant weight_matrix(const NodeImport& node) {
-  Constant weights = node.reals(1);
+Constant weight_matrix(const NodeImport& node, int i) {
+  Constant weights = node.reals(i);
   if (weights.dims.size() != 2 || weights.count() == 0)
     node.fail("its weights must be a matrix, not {}", to_string(weights.dims));
   return weights;
 }
 
-// One number for every output, from a constant that may be broadcast.
-Constant bias_vector(const NodeImport& node, int input, std::int64_t outputs) {
-  Constant bias = node.spread(input, {outputs});
-  if (bias.count() == 1)
-    bias = rearranged(bias, {outputs}, std::vector<std::int32_t>(static_cast<std::size_t>(outputs)));
-  return bias;
-}
+// A product with a matrix, from either side: of the two operands one is x, a vector for each sample. As x W
+// the samples are its rows, as W x its columns; a transpose exchanges the two.
+struct MatrixProduct {
+  int x = 0;           // which operand
+  int batch_axis = 0;  // of the product
+  std::int64_t out = 0, in = 0;
+  Constant weights;  // [out][in]
+
+  MatrixProduct(const NodeImport& node, bool transpose_first, bool transpose_second) {
+    x = node.is_constant(0) ? 1 : 0;
+    const bool transposed_x = x == 0 ? transpose_first : transpose_second;
+    const bool out_first = x == 0 ? transpose_second : !transpose_first;
+    const bool rows = (x == 0) != transposed_x;
+    const int batch = node.batch_axis(x);
+    if (node.shape(x).size() != 1 || (batch >= 0 && batch != (rows ? 0 : 1)))
+      node.fail(
+          "{} of {} with a matrix is supported for a vector a sample only, and must leave the batch apart",
+          node.op(), to_string(node.shape(x)));
+    batch_axis = batch < 0 ? -1 : x;
+    weights = weight_matrix(node, 1 - x);
+    if (!out_first) weights = transposed(weights, {1, 0});
+    out = weights.dims[0], in = weights.dims[1];
+  }
+
+  // One number for every output, from a constant that may be broadcast.
+  Constant bias(const NodeImport& node, int i) const {
+    Constant values = node.spread(i, {out}, batch_axis);
+    if (values.count() == 1)
+      values = rearranged(values, {out}, std::vector<std::int32_t>(static_cast<std::size_t>(out)));
+    return values;
+  }
+};
 
 // y = alpha x W' + beta c; alpha and beta go into the weights.
 void import_gemm(NodeImport& node) {
   node.expect_inputs(2, 3);
-  if (node.integer("transA", 0) != 0)
-    node.fail("Gemm with transA is not supported: it would transpose the batch");
-  const bool out_first = node.integer("transB", 0) != 0;
-  Constant weights = weight_matrix(node);
-  const std::int64_t out = weights.dims[out_first ? 0 : 1], in = weights.dims[out_first ? 1 : 0];
-  if (!out_first) weights = transposed(weights, {1, 0});
-  NodeImport::Parameters parameters;
-  parameters.emplace_back("weight", scaled(std::move(weights), node.real("alpha", 1.0f)));
+  MatrixProduct product(node, node.integer("transA", 0) != 0, node.integer("transB", 0) != 0);
   const bool bias = node.has_input(2);
-  if (bias) parameters.emplace_back("bias", scaled(bias_vector(node, 2, out), node.real("beta", 1.0f)));
-  node.emit([&] { return std::make_shared<DenseLayer>(in, out, bias); }, {node.tensor(0)}, parameters);
+  NodeImport::Parameters parameters;
+  parameters.emplace_back("weight", scaled(std::move(product.weights), node.real("alpha", 1.0f)));
+  if (bias) parameters.emplace_back("bias", scaled(product.bias(node, 2), node.real("beta", 1.0f)));
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, bias); },
+            {node.tensor(product.x)}, parameters, product.batch_axis);
 }
 
 void import_matmul(NodeImport& node) {
   node.expect_inputs(2, 2);
-  if (node.is_constant(0)) node.fail("MatMul is supported as x W with constant W, not as W x");
-  const Constant weights = weight_matrix(node);
-  (void)node.tensor(0);
+  if (!node.is_constant(0) && !node.is_constant(1))
+    node.fail(
+        "MatMul of two computed values is not piecewise linear, and not supported; one must be weights");
+  MatrixProduct product(node, false, false);
   if (node.completed_by("Add")) return node.defer();
-  node.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], false); },
-            {node.tensor(0)}, {{"weight", transposed(weights, {1, 0})}});
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, false); },
+            {node.tensor(product.x)}, {{"weight", std::move(product.weights)}}, product.batch_axis);
 }
 
 void import_batch_norm(NodeImport& node) {
   node.expect_inputs(5, 5);
+  node.expect_batch_first(0);
   if (node.integer("training_mode", 0) != 0)
     node.fail("it is in training mode; export the model for inference");
   if (node.integer("spatial", 1) == 0) node.fail("BatchNormalization with spatial = 0 is not supported");
@@ -97,12 +120,12 @@ constexpr OperatorImporter kTable[] = {
 
 }  // namespace
 
-void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input) {
-  const Constant weights = weight_matrix(product);
-  product.emit(
-      [&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); },
-      {product.tensor(0)},
-      {{"weight", transposed(weights, {1, 0})}, {"bias", bias_vector(sum, bias_input, weights.dims[1])}});
+void complete_matmul(NodeImport& node, NodeImport& sum, int bias_input) {
+  MatrixProduct product(node, false, false);
+  Constant bias = product.bias(sum, bias_input);
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, true); },
+            {node.tensor(product.x)}, {{"weight", std::move(product.weights)}, {"bias", std::move(bias)}},
+            product.batch_axis);
   sum.pass_on(1 - bias_input);
 }
 

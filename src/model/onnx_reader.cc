@@ -28,7 +28,7 @@ using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 const Importers& all_importers() {
   static const Importers importers = [] {
     Importers all;
-    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(),
+    for (auto group : {activation_importers(), arithmetic_importers(), axis_importers(), linear_importers(),
                        pooling_importers(), shape_importers()})
       for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
     return all;
@@ -36,18 +36,42 @@ const Importers& all_importers() {
   return importers;
 }
 
+// The nearest thing that works: what such an operator is replaced by, or one of nearly that name.
 [[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
-  static const std::vector<std::string> smooth{
-      "Tanh", "Sigmoid", "Elu", "Selu", "Softplus",    "Softsign", "Erf",       "Exp",
-      "Log",  "Sqrt",    "Pow", "LRN",  "HardSigmoid", "Gelu",     "HardSwish", "LogSoftmax"};
-  if (std::find(smooth.begin(), smooth.end(), op) != smooth.end())
-    node.fail("operator {} is not supported: it is not piecewise linear", op);
-  std::vector<std::string> known;
-  for (const auto& [name, importer] : all_importers()) known.push_back(name);
-  std::sort(known.begin(), known.end());
-  const std::string near = nearest_word(op, known);
-  if (!near.empty()) node.fail("operator {} is not supported; the nearest that is: {}", op, near);
-  node.fail("operator {} is not supported (supported are {})", op, fmt::join(known, ", "));
+  static const std::unordered_map<std::string, const char*> replacements{
+      {"Elu", "LeakyRelu"},
+      {"Selu", "LeakyRelu"},
+      {"Celu", "LeakyRelu"},
+      {"Gelu", "Relu"},
+      {"Softplus", "Relu"},
+      {"Mish", "HardSwish"},
+      {"Softsign", "HardSigmoid"},
+      {"Erf", "Tanh"},
+      {"ThresholdedRelu", "Relu"},
+      {"ReduceMax", "GlobalMaxPool"},
+      {"LpPool", "AveragePool"},
+      {"GlobalLpPool", "GlobalAveragePool"},
+      {"ConvTranspose", "Conv"},
+      {"QLinearConv", "Conv"},
+      {"ConvInteger", "Conv"},
+      {"QLinearMatMul", "MatMul"},
+      {"MatMulInteger", "MatMul"},
+      {"QGemm", "Gemm"},
+      {"InstanceNormalization", "BatchNormalization"},
+      {"LayerNormalization", "BatchNormalization"},
+      {"GroupNormalization", "BatchNormalization"},
+      {"LpNormalization", "LRN"},
+      {"Expand", "Concat"},
+      {"Tile", "Concat"},
+      {"LSTM", "Gemm"},
+      {"GRU", "Gemm"},
+      {"RNN", "Gemm"},
+  };
+  const auto found = replacements.find(op);
+  const std::vector<std::string> known = known_operators();
+  const std::string near = found != replacements.end() ? found->second : nearest_word(op, known);
+  if (near.empty()) node.fail("operator {} is not supported; those that are: {}", op, fmt::join(known, ", "));
+  node.fail("operator {} is not supported; the nearest that is: {}", op, near);
 }
 
 // What people save as .onnx that is none; nothing if it may be one.
@@ -84,14 +108,10 @@ class Reader {
     find_producers();
     mark_needed();
     add_inputs();
-    const std::vector<int> order = run_order();
-    std::vector<int> computed;
-    for (int i : order)  // constants first, so that whoever looks ahead for them finds them
-      if (reads_constants_only(proto_.node(i)))
-        import(proto_.node(i));
-      else
-        computed.push_back(i);
-    for (int i : computed) import(proto_.node(i));
+    std::vector<int> rest;
+    for (int i : run_order())  // constants first, so that whoever looks ahead for them finds them
+      if (!import_constant(proto_.node(i))) rest.push_back(i);
+    for (int i : rest) import(proto_.node(i));
     set_output();
     source.parameters = stored_parameters(state_);
     Model result;
@@ -170,6 +190,8 @@ class Reader {
         continue;  // up to IR 3 initialisers too
       ImportedValue value;
       value.node = state_.graph.add_input(state_.names.claim(input.name()), sample_shape(input));
+      if (const auto& batch = input.type().tensor_type().shape().dim(0); batch.dim_value() > 0)
+        state_.fixed_batch = batch.dim_value();
       state_.values.emplace(input.name(), value);
     }
     if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
@@ -239,19 +261,24 @@ class Reader {
     return order;
   }
 
-  bool reads_constants_only(const onnx::NodeProto& node) const {
-    return std::all_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
-      const auto found = state_.values.find(input);
-      return input.empty() || (found != state_.values.end() && found->second.is_constant());
-    });
+  static bool is_standard(const onnx::NodeProto& proto) {
+    return proto.domain().empty() || proto.domain() == "ai.onnx";
+  }
+
+  bool import_constant(const onnx::NodeProto& proto) {
+    if (!is_standard(proto)) return false;
+    NodeImport node(state_, proto);
+    if (proto.op_type() != "Constant") return fold(node);
+    all_importers().at("Constant")(node);
+    return true;
   }
 
   void import(const onnx::NodeProto& proto) {
     NodeImport node(state_, proto);
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    if (!is_standard(proto))
       node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(),
                 proto.domain());
-    if (import_weights(node)) return;
+    if (fold(node)) return;
     const auto found = all_importers().find(proto.op_type());
     if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
     found->second(node);
@@ -262,6 +289,9 @@ class Reader {
     if (found == state_.values.end()) fail_file("no node makes the output '{}'", state_.output);
     if (found->second.node < 0 || state_.graph.node(found->second.node).is_input())
       fail_file("the output '{}' is not computed from the input", state_.output);
+    if (found->second.batch_axis > 0)
+      fail_file("the batch is not the first axis of the output '{}'; add a Transpose in front of it",
+                state_.output);
     state_.graph.set_output(found->second.node);
   }
 
@@ -345,6 +375,14 @@ Model read(std::string_view bytes, const std::string& file, const std::filesyste
 }
 
 }  // namespace
+
+std::vector<std::string> known_operators() {
+  std::vector<std::string> known = foldable_operators();
+  for (const auto& [name, importer] : all_importers()) known.push_back(name);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
 
 Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
   return read(bytes, file, "");

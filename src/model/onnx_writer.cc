@@ -104,8 +104,8 @@ class GraphWriter {
     if (auto* l = dynamic_cast<const SliceLayer*>(&layer)) return write_slice(*l);
     if (auto* l = dynamic_cast<const DropoutLayer*>(&layer))
       return (void)add("Dropout", {input(), scalar("ratio", l->rate())});
-    if (dynamic_cast<const SoftmaxLayer*>(&layer))
-      return set(add("Softmax", inputs()), "axis", std::int64_t{1});
+    if (auto* l = dynamic_cast<const SoftmaxLayer*>(&layer))
+      return set(add(std::string(l->kind()), inputs()), "axis", std::int64_t{1});
     fail("onnx", "node '{}': layers of kind {} cannot be written", name_, layer.kind());
   }
 
