@@ -353,12 +353,16 @@ class Reader {
   std::vector<bool> needed_;
 };
 
+void check_size(std::uint64_t bytes, const std::string& file) {
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+}
+
 // `folder` is where other files of the model may lie; empty: nowhere.
 Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder) {
   const std::string mistake = mistaken_for(bytes);
   if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+  check_size(bytes.size(), file);
 
   auto source = std::make_shared<OnnxSource>();
   onnx::ModelProto& proto = source->proto;
@@ -392,6 +396,12 @@ Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
 }
 
 Model read_onnx(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    fail("onnx", "{}: this is a folder; give the .onnx file in it", path.string());
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    fail("onnx", "{}: this is a device or a pipe; give an .onnx file", path.string());  // may have no end
+  if (const auto size = std::filesystem::file_size(path, error); !error) check_size(size, path.string());
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return read(read_file(path), path.string(), folder);
 }

@@ -148,7 +148,19 @@ TEST(OnnxReader, SaysWhatTheFileReallyIs) {
   EXPECT_THAT(error_of(std::string(1000, '\0')), HasSubstr("not an ONNX"));
   TemporaryFolder folder;
   EXPECT_THROW(read_onnx(folder / "absent.onnx"), Error);
-  EXPECT_THROW(read_onnx(folder.path()), Error);
+  const auto error_at = [](const std::filesystem::path& path) -> std::string {
+    try {
+      read_onnx(path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error_at(folder.path()), HasSubstr("this is a folder"));
+  EXPECT_THAT(error_at("/dev/zero"), HasSubstr("device"));  // does not read on for ever
+  write_file_atomically(folder / "huge.onnx", "x");
+  std::filesystem::resize_file(folder / "huge.onnx", std::uint64_t{3} << 30);  // a hole
+  EXPECT_THAT(error_at(folder / "huge.onnx"), HasSubstr("more than 2 GB"));
 }
 
 TEST(OnnxReader, UnknownOperatorsAreNamed) {

@@ -136,6 +136,23 @@ TEST(OnnxSurgery, Float16SaturatesAndRoundsToEven) {
               testing::ElementsAre(65504, -65504, 2048, 2052, 1365.0f / 4096, 0, std::ldexp(1.0f, -24), 0));
 }
 
+// What a float16 converter makes of a network: input, weights and output in float16, or casts around it.
+TEST(OnnxSurgery, AFloat16NetworkIsReadAndWritten) {
+  for (bool casts : {false, true}) {
+    File file;
+    for (auto* value : {file.graph().mutable_input(0), file.graph().mutable_output(0)})
+      if (!casts) value->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
+    convert(file.floats("w", {4, 2}), onnx::TensorProto::FLOAT16, true);
+    if (casts) File::set(file.node("Cast", {"x"}, "x16"), "to", int{onnx::TensorProto::FLOAT16});
+    const std::string layer = file.node("MatMul", {casts ? "x16" : "x", "w"}, casts ? "y16" : "y").name();
+    if (casts) File::set(file.node("Cast", {"y16"}), "to", int{onnx::TensorProto::FLOAT});
+    Model model = file.read();
+    change(model, layer);
+    EXPECT_THAT(changed_tensors(file.model(), written(model)), testing::ElementsAre("w"));
+    EXPECT_EQ(read(written(model)).graph.parameters(), model.graph.parameters());
+  }
+}
+
 TEST(OnnxSurgery, MetadataIsAddedAndTheFilesOwnStays) {
   Model model = read(foreign_cases()[0].proto);
   model.info.lambda = 0.001;
