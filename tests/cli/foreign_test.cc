@@ -260,5 +260,68 @@ TEST(ForeignModels, OneLayerOfMarabousNetworkChangesByName) {
   EXPECT_THAT(changed(model, folder / "better.onnx"), UnorderedElementsAre("fc2.weight", "fc2.bias"));
 }
 
+// Sigmoid between the convolution and the dense layer: only what lies behind it can be refined.
+File frozen_file() {
+  File file = small_file();
+  file.graph().mutable_node(1)->set_op_type("Sigmoid");
+  return file;
+}
+
+TEST(Inspect, SaysWhatAFileIsWhatCanBeRefinedAndWhyNot) {
+  TemporaryFolder folder;
+  save(frozen_file().model(), folder / "theirs.onnx");
+  const Result text = run(folder.path(), {"inspect", "theirs.onnx"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  for (const char* part :
+       {"pytorch", "opset 13", "1x8x8, channels first", "Sigmoid, which is not piecewise linear",
+        "1 of 2 layers with weights can be refined", "--memory 4G"})
+    EXPECT_THAT(text.out, HasSubstr(part));
+  const Result result = run(folder.path(), {"inspect", "theirs.onnx", "--json", "--samples", "1000"});
+  const auto found = nlohmann::json::parse(result.out);
+  EXPECT_EQ(found["producer"], "pytorch");
+  EXPECT_EQ(found["opset"], 13);
+  EXPECT_EQ(found["layers"][1]["refinable"], false);
+  EXPECT_THAT(found["layers"][1]["why_not"].get<std::string>(), HasSubstr("Sigmoid"));
+  const auto& dense = found["layers"][4];
+  EXPECT_EQ(dense["refinable"], true);
+  EXPECT_EQ(dense["memory"]["inputs"], 1000 * 144 * 4);
+  EXPECT_EQ(found["memory"], dense["memory"]["total"]);
+  EXPECT_FALSE(found["layers"][3].contains("refinable"));
+}
+
+TEST(Foreign, WhatCannotBeUsedIsOneLineAndExitCodeTwo) {
+  TemporaryFolder folder;
+  const auto refused = [&](const File& file) {
+    save(File(file).model(), folder / "theirs.onnx");
+    const Result result = run(folder.path(), {"eval", "theirs.onnx", "--data", small_data, "-q"});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    return result.err;
+  };
+  File regression = small_file();
+  regression.graph().clear_node();
+  regression.floats("one", {1, 64}, small_weights({1, 64}, 5));
+  regression.node("Flatten", {"x"}, "f");
+  File::set(regression.node("Gemm", {"f", "one"}), "transB", 1);
+  EXPECT_THAT(refused(regression), HasSubstr("regression"));
+  File two = small_file();
+  two.graph().add_output()->set_name("s");
+  EXPECT_THAT(refused(two), HasSubstr("2 outputs"));
+  File unknown = small_file();
+  unknown.graph().mutable_node(1)->set_op_type("Elu");
+  EXPECT_THAT(refused(unknown),
+              HasSubstr("node 'Relu_2': operator Elu is not supported; the nearest that is: LeakyRelu"));
+  File cycle = small_file();
+  cycle.graph().mutable_node(1)->set_input(0, "f");
+  EXPECT_THAT(refused(cycle), HasSubstr("cycle"));
+  File missing = small_file();
+  missing.graph().mutable_node(1)->set_input(0, "nowhere");
+  EXPECT_THAT(refused(missing), HasSubstr("'nowhere'"));
+  File misfit = small_file();
+  misfit.graph().mutable_initializer(2)->set_dims(0, 144);
+  misfit.graph().mutable_initializer(2)->set_dims(1, 3);
+  EXPECT_THAT(refused(misfit), HasSubstr("node 'Gemm_4'"));
+}
+
 }  // namespace
 }  // namespace lwsvm::cli
