@@ -30,6 +30,7 @@ float Origin::value_of(float stored) const {
 // Dividing by the factor and multiplying again rounds twice; a neighbour may come nearer, and for a value
 // that the file can give, one of the three gives it.
 float Origin::stored_for(float value) const {
+  if (!std::isfinite(value)) return value / factor;
   constexpr float most = std::numeric_limits<float>::max();
   const auto storable = [&](float number) {
     return nearest_real(tensor->data_type(), nearest_real(precision, std::clamp(number, -most, most)));

@@ -108,6 +108,14 @@ TEST_P(Surgery, RoundsToTheNearestThatCanBeStored) {
   }
 }
 
+TEST_P(Surgery, HidesNoInfinity) {
+  Model model = read(GetParam().proto);
+  for (float& w : weights_of(model, GetParam().layer)) w = std::copysign(INFINITY, w);
+  round_to_storage(model);
+  EXPECT_EQ(read(written(model)).graph.parameters(), model.graph.parameters());
+  for (float w : weights_of(model, GetParam().layer)) EXPECT_TRUE(std::isinf(w));
+}
+
 INSTANTIATE_TEST_SUITE_P(Styles, Surgery, testing::ValuesIn(foreign_cases()),
                          [](const auto& test) { return test.param.name; });
 
