@@ -289,7 +289,7 @@ TEST(Inspect, SaysWhatAFileIsWhatCanBeRefinedAndWhyNot) {
   EXPECT_FALSE(found["layers"][3].contains("refinable"));
 }
 
-TEST(Foreign, WhatCannotBeUsedIsOneLineAndExitCodeTwo) {
+TEST(ForeignFile, WhatCannotBeUsedIsOneLineAndExitCodeTwo) {
   TemporaryFolder folder;
   const auto refused = [&](const File& file) {
     save(File(file).model(), folder / "theirs.onnx");
