@@ -110,8 +110,10 @@ class Reader {
     find_producers();
     mark_needed();
     add_inputs();
+    const std::vector<int> order = run_order();
+    if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
     std::vector<int> rest;
-    for (int i : run_order())  // constants first, so that whoever looks ahead for them finds them
+    for (int i : order)  // constants first, so that whoever looks ahead for them finds them
       if (!import_constant(proto_.node(i))) rest.push_back(i);
     for (int i : rest) import(proto_.node(i));
     set_output();
@@ -196,7 +198,6 @@ class Reader {
         state_.fixed_batch = batch.dim_value();
       state_.values.emplace(input.name(), value);
     }
-    if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
   }
 
   Shape sample_shape(const onnx::ValueInfoProto& input) const {
