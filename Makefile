@@ -9,7 +9,7 @@ ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build demo test bench format lint clean
+.PHONY: help build demo test bench fuzz format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,10 @@ bench: ## speed, side by side with PyTorch; writes docs/performance.md
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 	@if [ -x scripts/bench.sh ]; then scripts/bench.sh; else echo "scripts/bench.sh is not written yet" >&2; exit 1; fi
+
+fuzz: ## damaged models for the ONNX reader, FUZZ_SECONDS of them (60), under the sanitizers
+	@scripts/install-deps.sh fuzz
+	@JOBS=$(JOBS) scripts/fuzz.sh
 
 format: ## lay out all sources as .clang-format says
 	@scripts/install-deps.sh lint

@@ -3,13 +3,17 @@
 add_library(lwsvm_flags INTERFACE)
 # -Wno-restrict: g++ 12 warns falsely on `"literal" + std::string` (its bug 105651).
 target_compile_options(lwsvm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-                                             -Wno-restrict -Werror)
+                                             $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -Werror)
 target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(LWSVM_SANITIZE)
   target_compile_options(lwsvm_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                -fno-omit-frame-pointer)
   target_link_options(lwsvm_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
+endif()
+
+if(LWSVM_FUZZ)
+  target_compile_options(lwsvm_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # lwsvm_library(base SOURCES error.cc ... DEPENDS fmt::fmt ...)

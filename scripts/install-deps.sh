@@ -3,9 +3,10 @@
 #
 #   scripts/install-deps.sh build    compiler, CMake, libraries
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
-#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, LIBLINEAR, ONNX Runtime for node
+#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, ONNX's test data, LIBLINEAR, ONNX Runtime for node
 #   scripts/install-deps.sh bench    test + PyTorch
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
+#   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
 #
 # On Debian and its kin through apt (with sudo unless root). Elsewhere it says what is missing and exits with 1.
 set -euo pipefail
@@ -23,10 +24,11 @@ build=(
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
 test=(
   nodejs=cmd:node npm=cmd:npm python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
-  liblinear-tools=cmd:liblinear-train
+  liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
 bench=(python3-torch=py:torch)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
+fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
 
 group=${1:-build}
 case ${group#--} in
@@ -35,7 +37,8 @@ case ${group#--} in
   test) wanted=("${build[@]}" "${data[@]}" "${test[@]}") ;;
   bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${bench[@]}") ;;
   lint) wanted=("${build[@]}" "${lint[@]}") ;;
-  *) echo "usage: $0 build|demo|test|bench|lint" >&2; exit 2 ;;
+  fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
+  *) echo "usage: $0 build|demo|test|bench|lint|fuzz" >&2; exit 2 ;;
 esac
 
 has_dpkg=false

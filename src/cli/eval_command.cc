@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/task.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
@@ -12,6 +13,7 @@ namespace {
 
 struct EvalCommand {
   TaskOptions task;
+  NormalizeOptions normalize;
   std::string model;
   std::string split = "test";
   double lambda = -1;  // that of the network
@@ -19,14 +21,15 @@ struct EvalCommand {
 };
 
 int eval(const Common& common, EvalCommand command) {
-  const Model model = read_onnx(command.model);
+  Terminal terminal(stderr, common.quiet);
+  Model model = read_onnx(command.model);
   // The objective is that of the network's training, unless another loss is asked for.
   if (const auto known = model.info.metadata.find("lwsvm.loss");
       known != model.info.metadata.end() && !command.loss_given)
     command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
   const Task task(command.task, &model.info);
-  check_fit(model, task.data);
+  fit_input(model, command.normalize, task.data, terminal);
   const SampleView& samples = task.part(command.split);
   const Threads threads(common.threads);
   Evaluator evaluator(model.graph, threads);
@@ -55,6 +58,7 @@ void add_eval(CLI::App& app, Common& common) {
   sub->add_option("model", command->model, "ONNX file")->required();
   command->task.add_to(*sub);
   command->task.add_loss_to(*sub);
+  command->normalize.add_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
   sub->add_option("--lambda", command->lambda,
                   "weight of the regulariser in the objective (default: the network's)")

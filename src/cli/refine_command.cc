@@ -1,5 +1,6 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
 #include "cli/task.h"
@@ -17,6 +19,7 @@
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/storage.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -27,6 +30,7 @@ using json = nlohmann::json;
 
 struct RefineCommand {
   TaskOptions task;
+  NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder, resume_folder;
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
@@ -67,9 +71,24 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
   fail_unknown("refine", option, word, names);
 }
 
-std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
+// The layers to open: those named, or all that can be opened and written back; of others, why not.
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
+  const Graph& graph = model.graph;
   std::vector<int> layers;
-  if (text == "all") return layers;
+  if (text == "all") {
+    std::string reason = "no layer of this network can be refined";
+    for (int node : refinable_layers(graph)) {
+      const std::string obstacle = why_not_storable(model, node);
+      if (obstacle.empty()) {
+        layers.push_back(node);
+      } else {
+        reason = fmt::format("layer '{}' is left as it is: {}", graph.node(node).name, obstacle);
+        terminal.line("{}", reason);
+      }
+    }
+    if (layers.empty()) fail("refine", "{}", reason);
+    return layers;
+  }
   std::vector<std::string> known;
   for (const Node& node : graph.nodes())
     if (node.has_weights()) known.push_back(node.name);
@@ -79,6 +98,8 @@ std::vector<int> parse_layers(const std::string& text, const Graph& graph) {
     const auto node = graph.find(name);
     if (!node || !graph.node(*node).has_weights())
       fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
+    const std::string obstacle = why_not_storable(model, *node);
+    if (!obstacle.empty()) fail("refine", "layer '{}' cannot be refined: {}", name, obstacle);
     if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
     begin = end + 1;
   }
@@ -103,23 +124,22 @@ double searched_lambda(const RefineCommand& command, Model& model, const Task& t
   return choice.lambda;
 }
 
-// decisions.md: a foreign network has no lambda; one that makes the opened layers' regulariser and the loss
-// weigh the same, within reason.
-double balanced_lambda(const Graph& graph, const std::vector<int>& layers, const Task& task,
+// A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
+// within reason.
+double balanced_lambda(const Graph& graph, std::span<const int> layers, const Task& task,
                        const Threads& threads) {
   double squares = 0;
-  for (int node : layers.empty() ? refinable_layers(graph) : layers) {
-    const ParameterRange& range = graph.node(node).trained;
-    for (float w : std::span(graph.parameters())
-                       .subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size)))
-      squares += static_cast<double>(w) * static_cast<double>(w);
+  for (int layer : layers) {
+    const ParameterRange& range = graph.node(layer).trained;
+    for (std::int64_t i = range.begin; i < range.end(); ++i)
+      squares += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
   }
   const double hinge = Evaluator(graph, threads).evaluate(task.training, task.loss).mean_loss();
   return std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
 }
 
-double lambda_for(const RefineCommand& command, Model& model, const std::vector<int>& layers,
-                  const Task& task, const Threads& threads, Terminal& terminal) {
+double lambda_for(const RefineCommand& command, Model& model, std::span<const int> layers, const Task& task,
+                  const Threads& threads, Terminal& terminal) {
   if (command.lambda == "auto") return searched_lambda(command, model, task, threads, terminal);
   if (!command.lambda.empty()) {
     char* end = nullptr;
@@ -131,10 +151,15 @@ double lambda_for(const RefineCommand& command, Model& model, const std::vector<
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
   const double lambda = balanced_lambda(model.graph, layers, task, threads);
   terminal.line(
-      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser weighs "
-      "as much as the loss",
+      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
+      "opened layers weighs as much as the loss, within 1e-6 and 1e-3",
       lambda);
   return lambda;
+}
+
+// Networks of other programs: nobody knows what they were trained on. Ours say so.
+bool may_know_validation(const ModelInfo& info, const Task& task) {
+  return task.validation.size() > 0 && is_foreign(info) && !info.metadata.contains("lwsvm.split");
 }
 
 class RefineReporter final : public RefineObserver {
@@ -282,10 +307,13 @@ int refine(const Common& common, RefineCommand command) {
 
   Model model = saved ? std::move(saved->model) : read_onnx(command.input);
   const Task task(command.task, &model.info);
-  check_fit(model, task.data);
+  fit_input(model, command.normalize, task.data, terminal);
   const Threads threads(common.threads);
   RefineOptions options = command.refine;
-  options.layers = parse_layers(command.layers, model.graph);
+  options.layers = chosen_layers(command.layers, model, terminal);
+  options.as_stored = [&](int node, std::span<float> weights) {
+    return round_to_storage(model, node, weights);
+  };
   options.lambda = lambda_for(command, model, options.layers, task, threads, terminal);
   command.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   options.search =
@@ -300,7 +328,11 @@ int refine(const Common& common, RefineCommand command) {
   RefineReporter reporter(terminal, command, model, time_limit);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved) command.start = quality_json(model, task, options.lambda, threads);
-  const bool foreign = !task.split_is_the_networks(model.info);
+  if (!saved && may_know_validation(model.info, task))
+    terminal.line(
+        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
+        "--passes N refines on all samples, N passes",
+        format_count(task.validation.size()));
   model.info.lambda = options.lambda;
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = command.task.loss;
@@ -309,10 +341,6 @@ int refine(const Common& common, RefineCommand command) {
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())), options.lambda,
                 threads.count());
   terminal.line("start: {}", quality_line(command.start));
-  if (foreign && task.validation.size() > 0)
-    terminal.line(
-        "the file does not say which samples it was trained on: if those for validation were among them, "
-        "their accuracy is no judge; then use --val 0 with a fixed number of --passes");
 
   std::optional<RunLog> log;
   if (!command.run_folder.empty()) {
@@ -391,6 +419,7 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);
+  command->normalize.add_to(*sub);
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", command->layers, "all, or names separated by commas")->capture_default_str();
   sub->add_option(

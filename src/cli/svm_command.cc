@@ -248,6 +248,7 @@ void add_svm(CLI::App& app, Common& common) {
       "none of a LIBSVM file)");
   sub->add_option("--split-seed", command->source.split_seed, "seed of that split")->capture_default_str();
   command->normalize.add_to(*sub);
+  command->normalize.add_per_pixel_to(*sub);
   sub->add_option("--delta", command->delta,
                   "CSV file with the margin matrix, C x C, row = predicted, column = true (default: 0-1)");
   sub->add_option("--lambda", command->solver.lambda, "weight of the regulariser, > 0")

@@ -67,13 +67,26 @@ void TaskOptions::add_augment_to(CLI::App& command) {
 }
 
 void NormalizeOptions::add_to(CLI::App& command) {
+  command.add_option(
+      "--normalize", name,
+      "how pixels 0..255 become the network's input: imagenet, cifar (x/255, then that data set's mean "
+      "and deviation of each channel), 0-1 (x/255) or 0-255 (as they are); or give the numbers:");
   command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
   command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
   command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+}
+
+void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
   command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
 }
 
 NormalizationOptions NormalizeOptions::parse() const {
+  if (!name.empty()) {
+    if (scale || !mean.empty() || !deviation.empty() || per_pixel)
+      fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
+           name);
+    return named_normalization(name);
+  }
   NormalizationOptions options;
   options.scale = scale;
   if (!mean.empty()) options.mean = parse_numbers("--mean", mean);
@@ -95,11 +108,6 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
 
 void Task::note_split(ModelInfo& info) const {
   info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
-}
-
-bool Task::split_is_the_networks(const ModelInfo& info) const {
-  const auto known = split_of(info, data);
-  return known && known->validation == choice.validation && known->seed == choice.seed;
 }
 
 const SampleView& Task::part(const std::string& name) const {
@@ -131,6 +139,8 @@ void check_fit(const Model& model, const DataSet& data) {
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
          to_string(given));
   const int classes = class_count(model.graph);
+  if (classes == 1)
+    fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {

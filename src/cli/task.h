@@ -43,11 +43,13 @@ struct TaskOptions {
 };
 
 struct NormalizeOptions {
+  std::string name;  // "imagenet"; empty: none
   std::optional<double> scale;
   std::string mean, deviation;
   bool per_pixel = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command);            // for networks of other programs
+  void add_per_pixel_to(CLI::App& command);  // for new networks
   NormalizationOptions parse() const;
 };
 
@@ -63,8 +65,6 @@ struct Task {
   explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr);
 
   void note_split(ModelInfo& info) const;
-  // Whether the network's file says that it was trained with this split.
-  bool split_is_the_networks(const ModelInfo& info) const;
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
 

@@ -7,12 +7,14 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
 #include "cli/task.h"
 #include "model/arch.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/storage.h"
 #include "report/run_log.h"
 #include "sgd/trainer.h"
 
@@ -62,9 +64,6 @@ std::string default_output(const TrainCommand& command, const DataSet& data) {
 std::optional<Model> given_model(const TrainCommand& command, std::optional<SavedRun>& saved) {
   if (saved) return std::move(saved->model);
   if (command.init.empty()) return std::nullopt;
-  if (command.normalize.parse().given())
-    fail("train", "{} carries its own normalisation; leave out --scale, --mean, --std, --per-pixel",
-         command.init);
   return read_onnx(command.init);
 }
 
@@ -77,6 +76,16 @@ Model new_model(const TrainCommand& command, const Task& task) {
                               constants.mean, constants.std, command.train.seed);
   model.info.arch = command.arch;
   return model;
+}
+
+// Training changes every layer, so every layer must be one that the file can take back.
+void check_storable(const Model& model) {
+  for (std::size_t i = 0; i < model.graph.nodes().size(); ++i) {
+    const std::string obstacle = why_not_storable(model, static_cast<int>(i));
+    if (!obstacle.empty())
+      fail("train", "layer '{}' cannot be trained: {} (lwsvm refine can leave it as it is)",
+           model.graph.nodes()[i].name, obstacle);
+  }
 }
 
 void note_training(const TrainCommand& command, const Task& task, Model& model) {
@@ -193,7 +202,11 @@ int train(const Common& common, TrainCommand command) {
   std::optional<Model> given = given_model(command, saved);
   const Task task(command.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(command, task);
-  check_fit(model, task.data);
+  if (given)
+    fit_input(model, command.normalize, task.data, terminal);
+  else
+    check_fit(model, task.data);
+  check_storable(model);
   if (!command.init.empty() && !command.lambda_given && model.info.lambda && !saved)
     command.train.lambda = *model.info.lambda;
   if (command.train.learning_rate <= 0)
@@ -238,6 +251,7 @@ int train(const Common& common, TrainCommand command) {
          command.train.learning_rate);
   const bool stopped = outcome == TrainOutcome::stopped;
   reporter.save();
+  round_to_storage(model);
   write_onnx(model, command.output);
   if (stopped)
     terminal.line("stopped; the network so far is in {}{}", command.output,
@@ -262,6 +276,7 @@ void add_train(CLI::App& app, Common& common) {
   command->task.add_loss_to(*sub);
   command->task.add_augment_to(*sub);
   command->normalize.add_to(*sub);
+  command->normalize.add_per_pixel_to(*sub);
   CLI::Option* arch =
       sub->add_option("--arch", command->arch, "network to build: a name or a string, see below")
           ->capture_default_str();

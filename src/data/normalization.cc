@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "data/split.h"
 
 namespace lwsvm {
@@ -102,6 +103,23 @@ void NormalizationOptions::validate() const {
     fail(kPlace, "--scale {}: pixels are divided by it, so it must be positive (255 brings bytes to 0..1)",
          *scale);
   }
+}
+
+NormalizationOptions named_normalization(const std::string& name) {
+  NormalizationOptions options;
+  options.scale = name == "0-255" ? 1.0 : 255.0;
+  if (name == "0-255" || name == "0-1") return options;
+  if (name == "imagenet") {
+    options.mean = {0.485, 0.456, 0.406};
+    options.std = {0.229, 0.224, 0.225};
+    return options;
+  }
+  if (name == "cifar") {
+    options.mean = {0.4914, 0.4822, 0.4465};
+    options.std = {0.2470, 0.2435, 0.2616};
+    return options;
+  }
+  fail_unknown(kPlace, "normalisation", name, std::vector<std::string>{"imagenet", "cifar", "0-1", "0-255"});
 }
 
 Normalization pixel_statistics(const DataSet& data, std::span<const std::int32_t> part) {

@@ -38,6 +38,9 @@ struct NormalizationOptions {
   void validate() const;
 };
 
+// By the names of --normalize: imagenet, cifar, 0-1, 0-255. Throws Error on another.
+NormalizationOptions named_normalization(const std::string& name);
+
 Normalization default_normalization(const DataSet& data, std::span<const std::int32_t> train_part);
 // The default unless an option is given.
 Normalization make_normalization(const DataSet& data, std::span<const std::int32_t> train_part,

@@ -30,19 +30,39 @@ std::uint64_t bytes_of_floats(std::int64_t count) {
   return static_cast<std::uint64_t>(count) * sizeof(float);
 }
 
-// What of the memory is left for the inputs once everything that cannot be recomputed has its share:
-// patterns, concave slopes, and the blocks of the dual (label blocks are too small to count).
-std::uint64_t memory_for_inputs(const LayerProblemOptions& options, const Decomposition& decomposition,
-                                const Program& program, const OpenLayer& layer, std::int64_t samples) {
-  std::uint64_t taken = PatternCache::bytes_for(program.replayed_patterns(), samples);
-  if (!decomposition.labels_only) {
-    const std::uint64_t slopes = bytes_of_floats(samples * layer.output_size());
-    taken += slopes;
-    taken += layer.dense()
-                 ? slopes
-                 : std::min(bytes_of_floats(samples * layer.dimension()), memory_for_blocks(options.memory));
+bool is_last_dense(const Graph& network, const Tail& tail) {
+  return tail.graph.output() == 0 && network.node(tail.open_node).layer->kind() == "Dense";
+}
+
+// A list of at most every other class (label_blocks.h).
+std::uint64_t most_label_bytes(std::int64_t samples, std::int64_t classes) {
+  return static_cast<std::uint64_t>(samples * (4 + 12 * (classes - 1)));
+}
+
+// All but the inputs: what cannot be computed again.
+LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition& decomposition,
+                        const Program& program, const Node& open, std::int64_t samples) {
+  LayerMemory memory;
+  memory.patterns = PatternCache::bytes_for(program.replayed_patterns(), samples);
+  const std::int64_t outputs = element_count(open.shape);
+  const auto offsets = static_cast<std::uint64_t>(samples) * sizeof(double);
+  if (decomposition.labels_only) {
+    memory.form = "labels";
+    memory.blocks = most_label_bytes(samples, decomposition.classes);
+    return memory;
   }
-  return taken < options.memory ? options.memory - taken : 0;
+  memory.slopes = slope_bytes_for(samples, outputs);
+  const bool dense = open.layer->kind() == "Dense";
+  memory.form = dense ? "factored" : "explicit";
+  memory.blocks = offsets + (dense ? bytes_of_floats(samples * outputs)
+                                   : std::min(bytes_of_floats(samples * open.trained.size),
+                                              memory_for_blocks(options.memory)));
+  return memory;
+}
+
+// What of the memory is left for the inputs once everything that cannot be recomputed has its share.
+std::uint64_t left_for_inputs(const LayerMemory& taken, std::uint64_t memory) {
+  return taken.without_inputs() < memory ? memory - taken.without_inputs() : 0;
 }
 
 // The plane that attains H_i: which label, and H's convex part.
@@ -72,7 +92,10 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
       program_(decomposition_.graph, tail_options(decomposition_)),
       layer_(network, tail.open_node, chunk),
       inputs_(network, tail, source, chunk,
-              memory_for_inputs(options, decomposition_, program_, layer_, source.size()), threads),
+              left_for_inputs(
+                  tail_memory(options, decomposition_, program_, network.node(tail.open_node), source.size()),
+                  options.memory),
+              threads),
       patterns_(program_.replayed_patterns(), source.size()) {
   program_.load(decomposition_.graph);
   for (int worker = 0; worker < threads.count(); ++worker) {
@@ -442,8 +465,7 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   labels_.reserve(static_cast<std::size_t>(source.size()));
   for (std::int64_t i = 0; i < source.size(); ++i) labels_.push_back(source.label(i));
   is_svm_layer_ = piecewise_layers(tail_).empty();
-  const bool last = tail_.graph.output() == 0 && network.node(open_node).layer->kind() == "Dense";
-  if (last && options.exact_svm_layer) {
+  if (is_last_dense(network, tail_) && options.exact_svm_layer) {
     form_ = "exact";
     svm_inputs_ =
         std::make_unique<LayerInputs>(network, tail_, source, TailRunner::chunk, options.memory, threads);
@@ -481,6 +503,33 @@ Oracle* LayerProblem::oracle() {
 
 std::uint64_t LayerProblem::cache_bytes() const {
   return runner_ ? runner_->cache_bytes() : svm_inputs_->bytes();
+}
+
+LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
+                      const LayerProblemOptions& options) {
+  const Tail tail = cut_tail(network, open_node);
+  const Node& open = network.node(open_node);
+  LayerMemory memory;
+  if (is_last_dense(network, tail) && options.exact_svm_layer) {
+    memory.form = "exact";
+    memory.blocks = most_label_bytes(samples, element_count(open.shape));
+  } else {
+    const Decomposition decomposition = decompose(tail, options.free_layers, options.split);
+    const Program program(decomposition.graph, tail_options(decomposition));
+    memory = tail_memory(options, decomposition, program, open, samples);
+  }
+  std::int64_t row = element_count(network.node(open.inputs[0]).shape);
+  for (int node : tail.frontier) row += element_count(network.node(node).shape);
+  memory.inputs = bytes_of_floats(samples * row);
+  const bool exact = memory.form == "exact";  // whose blocks are too small to count
+  memory.inputs_fit = memory.inputs <= (exact ? options.memory : left_for_inputs(memory, options.memory));
+  return memory;
+}
+
+int automatic_free_layers(const Graph& network, int open_node, std::int64_t samples, std::uint64_t memory) {
+  const Node& open = network.node(open_node);
+  const bool fits = slope_bytes_for(samples, element_count(open.shape)) <= memory / 2;
+  return open.layer->kind() == "Dense" && fits ? free_layer_count(network, open_node) : 0;
 }
 
 std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs) {

@@ -38,6 +38,19 @@ struct LayerProblemOptions {
   std::uint64_t memory = std::uint64_t{4} << 30;
 };
 
+// What an open layer's problem keeps, in bytes.
+struct LayerMemory {
+  std::string form;            // as LayerProblem::form()
+  std::uint64_t patterns = 0;  // of the frozen layers behind it
+  std::uint64_t slopes = 0;    // of the concave part
+  std::uint64_t blocks = 0;    // of the dual; label blocks at most
+  std::uint64_t inputs = 0;    // z and the frontier
+  bool inputs_fit = true;      // else they are computed again for every chunk, and take nothing
+
+  std::uint64_t without_inputs() const { return patterns + slopes + blocks; }
+  std::uint64_t total() const { return without_inputs() + (inputs_fit ? inputs : 0); }
+};
+
 // The tail behind the open layer, run on chunks.
 class TailRunner {
  public:
@@ -140,6 +153,12 @@ class LayerProblem {
   std::unique_ptr<BlockAscent> blocks_;
 };
 
+// What the problem would take for so many samples, without building it.
+LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
+                      const LayerProblemOptions& options);
+// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers,
+// which [BZK17, Obs. 1] and the authors' code choose too.
+int automatic_free_layers(const Graph& network, int open_node, std::int64_t samples, std::uint64_t memory);
 // How many piecewise linear layers lie behind a layer: the largest search space.
 int free_layer_count(const Graph& network, int open_node);
 // What searching beyond the labels must keep of a layer with `outputs` outputs: a slope a sample.

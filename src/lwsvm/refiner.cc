@@ -181,14 +181,10 @@ void Refiner::keep_chosen() {
   if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
 }
 
-// The search space that a layer starts with: Y (nothing free) for convolutions, everything for dense layers,
-// which [BZK17, Obs. 1] and the authors' code choose too. With Search::full every layer starts at Y and is
-// widened.
+// With Search::full every layer starts at Y and is widened.
 int Refiner::first_level(int node) const {
-  const bool dense = graph_.node(node).layer->kind() == "Dense";
-  const bool fits =
-      slope_bytes_for(train_.size(), element_count(graph_.node(node).shape)) <= options_.memory / 2;
-  return options_.search == Search::automatic && dense && fits ? free_layer_count(graph_, node) : 0;
+  if (options_.search != Search::automatic) return 0;
+  return automatic_free_layers(graph_, node, train_.size(), options_.memory);
 }
 
 LayerProblemOptions Refiner::problem_options(int level) const {
@@ -227,9 +223,11 @@ std::vector<float> Refiner::weights(int node) const {
   return {begin, begin + graph_.node(node).trained.size};
 }
 
-void Refiner::set_weights(int node, std::span<const double> w) {
-  std::transform(w.begin(), w.end(), graph_.parameters().begin() + graph_.node(node).trained.begin,
-                 [](double x) { return static_cast<float>(x); });
+// True if they are further from w than float32 is: rounded to what the file can hold.
+bool Refiner::set_weights(int node, std::span<const double> w) {
+  float* target = graph_.parameters().data() + graph_.node(node).trained.begin;
+  std::transform(w.begin(), w.end(), target, [](double x) { return static_cast<float>(x); });
+  return options_.as_stored && options_.as_stored(node, {target, w.size()});
 }
 
 // Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
@@ -242,14 +240,14 @@ Refiner::Candidate Refiner::best_candidate(const Summary& summary) {
   std::vector<float> chosen;
   bool is_last = false;
   const auto consider = [&](std::span<const double> w, bool last) {
-    set_weights(active.node, w);
+    const bool rounded = set_weights(active.node, w);
     const LossSums training = evaluator_.evaluate(train_, loss_);
     const double objective = evaluator_.objective(training, options_.lambda);
     if (!(objective < best.trial.after)) return;
     best.training = training;
     best.trial.after = objective;
     chosen = weights(active.node);
-    is_last = last;
+    is_last = last && !rounded;
   };
   // The paper takes the average; an SVM layer, which is solved more closely, is best where it is.
   const bool paper = options_.mode == RefineMode::paper;

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,9 @@ struct RefineOptions {
   RefineMode mode = RefineMode::standard;
   std::uint64_t memory = std::uint64_t{4} << 30;
   std::uint64_t seed = 0;
+  // Rounds a node's weights to what the file they go to can hold (float16, ...), before they are judged; true
+  // if that changed one. Empty: float32, which changes nothing.
+  std::function<bool(int node, std::span<float> weights)> as_stored;
 
   void validate() const;  // throws Error
 };
@@ -135,7 +140,7 @@ class Refiner {
   LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options(double gap) const;
   double gap_fraction(const ActiveSolve& active) const;
-  void set_weights(int node, std::span<const double> w);
+  bool set_weights(int node, std::span<const double> w);
   std::vector<float> weights(int node) const;
   double initial_mu(int node) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +20,19 @@ struct ModelInfo {
   std::vector<std::string> class_names;  // empty: not known
   std::string input;                     // what goes in, in words: "1x28x28, raw pixels 0..255"
   std::string producer;                  // which program wrote the file that was read: "pytorch 1.13"
+  std::int64_t opset = 0;                // of that file; 0: none was read
+  std::vector<std::string> notes;        // what its user should know about that file
 
   // Whatever else the file says, key by key; kept when it is written again.
   std::map<std::string, std::string> metadata;
 };
 
+struct OnnxSource;
+
 struct Model {
   Graph graph;
   ModelInfo info;
+  std::shared_ptr<const OnnxSource> source;  // the file it was read from; write_onnx gives it back
 };
 
 }  // namespace lwsvm

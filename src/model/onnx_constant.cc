@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "model/onnx_reals.h"
 
 namespace lwsvm {
 namespace {
@@ -18,11 +19,8 @@ struct Storage {
 };
 
 Storage storage_of(const onnx::TensorProto& tensor) {
+  if (is_real(tensor.data_type())) return {real_bytes(tensor.data_type()), typed_reals(tensor)};
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT:
-      return {4, tensor.float_data_size()};
-    case onnx::TensorProto::DOUBLE:
-      return {8, tensor.double_data_size()};
     case onnx::TensorProto::INT64:
       return {8, tensor.int64_data_size()};
     case onnx::TensorProto::INT32:
@@ -64,27 +62,43 @@ std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most) 
   return empty ? 0 : count;
 }
 
-std::int64_t checked_elements(const onnx::TensorProto& tensor, const std::string& where) {
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0)
-    fail("onnx",
-         "{}: its data lies in another file, which is not supported; save the model with its weights inside",
-         where);
-  if (tensor.has_segment()) fail("onnx", "{}: tensors in segments are not supported", where);
-  const Storage storage = storage_of(tensor);
+namespace {
+
+// How many elements the shape asks for; the type must be one that we know.
+std::int64_t expected_elements(const onnx::TensorProto& tensor, const Storage& storage,
+                               const std::string& where) {
   if (storage.bytes == 0)
     fail("onnx", "{}: its type {} is not supported; export the model in float32", where,
          type_name(tensor.data_type()));
   const Shape dims(tensor.dims().begin(), tensor.dims().end());
   const auto count = checked_count(dims, kMostElements);
   if (!count) fail("onnx", "{}: its shape {} is not possible", where, to_string(dims));
+  return *count;
+}
 
+}  // namespace
+
+std::uint64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& where) {
+  const Storage storage = storage_of(tensor);
+  return static_cast<std::uint64_t>(expected_elements(tensor, storage, where)) * storage.bytes;
+}
+
+std::int64_t checked_elements(const onnx::TensorProto& tensor, const std::string& where) {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    fail("onnx",
+         "{}: its data lies in another file, and only a model that is read from a folder can have that",
+         where);
+  if (tensor.has_segment()) fail("onnx", "{}: tensors in segments are not supported", where);
+  const Storage storage = storage_of(tensor);
+  const std::int64_t count = expected_elements(tensor, storage, where);
   const bool raw = tensor.has_raw_data();
-  const auto expected = static_cast<std::uint64_t>(*count) * (raw ? storage.bytes : 1);
+  const auto expected = static_cast<std::uint64_t>(count) * (raw ? storage.bytes : 1);
   const auto present = raw ? tensor.raw_data().size() : static_cast<std::uint64_t>(storage.typed);
   if (present != expected)
     fail("onnx", "{}: shape {} needs {} {}, the file has {}; it is damaged, get it again", where,
-         to_string(dims), expected, raw ? "bytes" : "values", present);
-  return *count;
+         to_string({tensor.dims().begin(), tensor.dims().end()}), expected, raw ? "bytes" : "values",
+         present);
+  return count;
 }
 
 Constant decode(const onnx::TensorProto& tensor, const std::string& where) {
@@ -108,20 +122,8 @@ Constant decode(const onnx::TensorProto& tensor, const std::string& where) {
         constant.integers.assign(tensor.int32_data().begin(), tensor.int32_data().end());
     }
   } else {
-    constant.reals.resize(count);
-    if (type == onnx::TensorProto::FLOAT) {
-      // memcpy, not value by value: a signalling NaN keeps its bits.
-      if (raw) {
-        if (count > 0) std::memcpy(constant.reals.data(), tensor.raw_data().data(), count * sizeof(float));
-      } else
-        constant.reals.assign(tensor.float_data().begin(), tensor.float_data().end());
-    } else {
-      if (raw)
-        copy_raw<double>(tensor.raw_data(), constant.reals);
-      else
-        std::transform(tensor.double_data().begin(), tensor.double_data().end(), constant.reals.begin(),
-                       [](double value) { return static_cast<float>(value); });
-    }
+    constant.reals = reals_of(tensor);
+    constant.origin.tensor = &tensor;
   }
   return constant;
 }

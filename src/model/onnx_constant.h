@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/tensor.h"
+#include "model/onnx_origin.h"
 
 namespace lwsvm {
 
@@ -17,6 +18,7 @@ struct Constant {
   bool integral = false;
   std::vector<float> reals;            // unless integral
   std::vector<std::int64_t> integers;  // if integral
+  Origin origin;                       // of the reals
 
   std::size_t count() const { return integral ? integers.size() : reals.size(); }
 };
@@ -27,6 +29,8 @@ std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most);
 // How many elements the tensor says it has; throws Error if that or its type cannot be, or its data is not
 // all there. `where` begins the message: "model.onnx: initialiser 'w'".
 std::int64_t checked_elements(const onnx::TensorProto& tensor, const std::string& where);
+// The size that its raw_data must have.
+std::uint64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& where);
 Constant decode(const onnx::TensorProto& tensor, const std::string& where);
 
 }  // namespace lwsvm

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "model/onnx_reals.h"
+
 namespace lwsvm {
 namespace {
 
 constexpr int kLongestList = 64;  // of a shape, of pads, ...
+
+}  // namespace
 
 std::string shown(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node '{}'", node.name());
@@ -13,8 +17,6 @@ std::string shown(const onnx::NodeProto& node) {
     return fmt::format("the {} node that makes '{}'", node.op_type(), node.output(0));
   return fmt::format("a {} node", node.op_type());
 }
-
-}  // namespace
 
 std::string NodeImport::place() const {
   return fmt::format("{}: {}", state_.file, shown(node_));
@@ -35,12 +37,28 @@ void NodeImport::expect_inputs(int least, int most) const {
   }
 }
 
-int NodeImport::tensor(int i) const {
+const ImportedValue& NodeImport::computed(int i) const {
   const ImportedValue& found = value(i);
   if (found.node < 0)
     fail("input '{}' of {} is a constant, where lwsvm expects a value computed from the network's input",
          node_.input(i), op());
-  return found.node;
+  return found;
+}
+
+int NodeImport::tensor(int i) const {
+  return computed(i).node;
+}
+
+bool NodeImport::is_computed(int i) const {
+  if (!has_input(i)) return false;
+  const auto found = state_.values.find(node_.input(i));
+  return found != state_.values.end() && found->second.node >= 0;
+}
+
+bool NodeImport::is_foldable(int i) const {
+  if (!has_input(i)) return true;
+  const auto found = state_.values.find(node_.input(i));
+  return found != state_.values.end() && found->second.is_constant();
 }
 
 std::vector<int> NodeImport::tensors() const {
@@ -56,7 +74,7 @@ void NodeImport::charge(std::int64_t bytes) const {
   state_.budget -= bytes;
 }
 
-Constant NodeImport::decoded(int i) const {
+Constant NodeImport::constant(int i) const {
   const ImportedValue& found = value(i);
   if (!found.is_constant())
     fail("input '{}' of {} must be a constant of the file, but it is computed", node_.input(i), op());
@@ -70,55 +88,92 @@ Constant NodeImport::decoded(int i) const {
 }
 
 Constant NodeImport::reals(int i) const {
-  Constant constant = decoded(i);
-  if (constant.integral) fail("input '{}' of {} must hold real numbers, not integers", node_.input(i), op());
-  return constant;
+  Constant found = constant(i);
+  if (found.integral) fail("input '{}' of {} must hold real numbers, not integers", node_.input(i), op());
+  return found;
 }
 
 float NodeImport::real(int i) const {
-  const Constant constant = reals(i);
-  if (constant.count() != 1)
-    fail("input '{}' of {} must be one number, not {}", node_.input(i), op(), constant.count());
-  return constant.reals[0];
+  const Constant found = reals(i);
+  if (found.count() != 1)
+    fail("input '{}' of {} must be one number, not {}", node_.input(i), op(), found.count());
+  return found.reals[0];
+}
+
+std::vector<std::int64_t> NodeImport::sizes(int i) const {
+  const Constant list = constant(i);
+  if (!list.integral) fail("input '{}' of {} must hold integers", node_.input(i), op());
+  if (list.dims.size() > 1 || list.count() > kLongestList)
+    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), kLongestList);
+  return list.integers;
 }
 
 std::vector<std::int64_t> NodeImport::integers(int i) const {
-  const Constant constant = decoded(i);
-  if (!constant.integral) fail("input '{}' of {} must hold integers", node_.input(i), op());
-  if (constant.dims.size() > 1 || constant.count() > kLongestList)
-    fail("input '{}' of {} must be a list of at most {} integers", node_.input(i), op(), kLongestList);
-  return constant.integers;
+  std::vector<std::int64_t> list = sizes(i);
+  for (std::int64_t& value : list) {
+    if (value != kBatchSize) continue;
+    if (!state_.fixed_batch)
+      fail("input '{}' of {} depends on the size of the batch; lwsvm follows that only through Reshape",
+           node_.input(i), op());
+    value = *state_.fixed_batch;
+  }
+  return list;
 }
 
-std::vector<float> NodeImport::broadcast(int i, const Shape& sample) const {
+Shape NodeImport::full_shape(int i) const {
+  Shape full = shape(i);
+  if (batch_axis(i) >= 0) full.insert(full.begin() + batch_axis(i), kBatchSize);
+  return full;
+}
+
+std::int64_t NodeImport::axis(std::int64_t given, std::int64_t rank) const {
+  if (given < -rank || given >= rank) fail("{} names axis {} of {}", op(), given, rank);
+  return given < 0 ? given + rank : given;
+}
+
+std::size_t NodeImport::sample_axis(int i, std::int64_t given) const {
+  const std::int64_t found = axis(given, rank(i)), batch = batch_axis(i);
+  if (found == batch)
+    fail("{} along axis {} is not supported: it would mix the samples of a batch", op(), given);
+  return static_cast<std::size_t>(batch >= 0 && found > batch ? found - 1 : found);
+}
+
+void NodeImport::expect_batch_first(int i) const {
+  if (batch_axis(i) != 0) fail("{} needs the batch as its first axis", op());
+}
+
+bool NodeImport::is_real_constant(int i) const {
+  if (!has_input(i)) return false;
+  const ImportedValue& found = value(i);
+  return found.folded ? !found.folded->integral : found.tensor && is_real(found.tensor->data_type());
+}
+
+Constant NodeImport::spread(int i, const Shape& sample, int batch) const {
   Constant constant = reals(i);
   const Shape given = constant.dims;
   Shape dims = constant.dims;
-  while (dims.size() > sample.size() && dims.front() == 1) dims.erase(dims.begin());  // the batch
-  if (dims.size() < sample.size()) dims.insert(dims.begin(), sample.size() - dims.size(), 1);
-  bool fits = dims.size() == sample.size();
+  const std::size_t rank = sample.size() + (batch >= 0);
+  if (has("broadcast") && has("axis")) {  // up to opset 6: B begins at that axis of A
+    const auto first = static_cast<std::size_t>(axis(integer("axis", 0), static_cast<std::int64_t>(rank)));
+    while (first + dims.size() < rank) dims.push_back(1);
+  }
+  while (dims.size() > rank && dims.front() == 1) dims.erase(dims.begin());
+  if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
+  bool fits = dims.size() == rank;
+  if (fits && batch >= 0) {
+    fits = dims[static_cast<std::size_t>(batch)] == 1;
+    dims.erase(dims.begin() + batch);
+  }
   for (std::size_t k = 0; fits && k < dims.size(); ++k) fits = dims[k] == 1 || dims[k] == sample[k];
   if (!fits)
     fail("the constant '{}' of shape {} does not fit samples of shape {}", node_.input(i), to_string(given),
          to_string(sample));
 
   const bool channels_only = std::all_of(dims.begin() + 1, dims.end(), [](auto size) { return size == 1; });
-  if (constant.count() == 1 || dims == sample || channels_only) return std::move(constant.reals);
+  if (constant.count() == 1 || dims == sample || channels_only) return constant;
 
-  const std::int64_t total = element_count(sample);
-  charge(total * 4);
-  std::vector<float> all(static_cast<std::size_t>(total));
-  Shape at(sample.size(), 0);
-  for (float& element : all) {
-    std::int64_t source = 0;
-    for (std::size_t k = 0; k < dims.size(); ++k) source = source * dims[k] + (dims[k] == 1 ? 0 : at[k]);
-    element = constant.reals[static_cast<std::size_t>(source)];
-    for (std::size_t k = at.size(); k-- > 0;) {
-      if (++at[k] < sample[k]) break;
-      at[k] = 0;
-    }
-  }
-  return all;
+  charge(element_count(sample) * 12);
+  return rearranged(constant, sample, spread_places(dims, sample));
 }
 
 const onnx::AttributeProto* NodeImport::find(const char* name,
@@ -157,13 +212,36 @@ std::vector<std::int64_t> NodeImport::integers(const char* name, std::vector<std
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::vector<float> NodeImport::reals(const char* name) const {
+  const auto* attribute = find(name, onnx::AttributeProto::FLOATS);
+  if (!attribute) return {};
+  return {attribute->floats().begin(), attribute->floats().end()};
+}
+
 const onnx::TensorProto* NodeImport::tensor_attribute(const char* name) const {
   const auto* attribute = find(name, onnx::AttributeProto::TENSOR);
   return attribute && attribute->has_t() ? &attribute->t() : nullptr;
 }
 
-void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
-                      std::vector<int> layer_inputs, const Parameters& parameters) {
+void NodeImport::emit(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters,
+                      std::optional<int> batch_axis) {
+  const int added = add(make, std::move(layer_inputs), parameters);
+  if (!batch_axis) {
+    batch_axis = 0;
+    for (int i = inputs(); i-- > 0;)
+      if (has_input(i) && value(i).node >= 0) batch_axis = value(i).batch_axis;
+  }
+  emit_node(added, *batch_axis);
+}
+
+void NodeImport::emit_node(int node, int batch_axis, int output) {
+  ImportedValue result;
+  result.node = node;
+  result.batch_axis = batch_axis;
+  bind(output, std::move(result));
+}
+
+int NodeImport::add(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters) {
   Graph& graph = state_.graph;
   const std::string name = state_.names.claim(node_.name().empty() ? op() : node_.name());
   int index = -1;
@@ -177,20 +255,22 @@ void NodeImport::emit(const std::function<std::shared_ptr<const Layer>()>& make,
     fail("{}", problem.substr(0, problem.rfind(" (layer '")));
   }
   const Node& added = graph.node(index);
+  if (added.shape.empty())
+    fail("{} leaves one number of a sample, where lwsvm needs a score for each class", op());
   if (!checked_count(added.shape, kLargestValue)) fail("its output {} is too large", to_string(added.shape));
   LWSVM_CHECK(parameters.size() == added.parameters.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Parameter& parameter = added.parameters[k];
-    const auto& [parameter_name, values] = parameters[k];
+    const auto& [parameter_name, constant] = parameters[k];
+    const std::vector<float>& values = constant.reals;
     LWSVM_CHECK(parameter.name == parameter_name);
     if (static_cast<std::int64_t>(values.size()) != parameter.range.size)
       fail("its {} has {} values where {} are needed", parameter_name, values.size(), parameter.range.size);
     auto& store = parameter.role == Role::statistic ? graph.statistics() : graph.parameters();
     std::copy(values.begin(), values.end(), store.begin() + parameter.range.begin);
+    state_.parameters.push_back({index, k, constant.origin});
   }
-  ImportedValue result;
-  result.node = index;
-  bind(0, std::move(result));
+  return index;
 }
 
 void NodeImport::pass_on(int i) {

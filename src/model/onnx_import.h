@@ -6,6 +6,10 @@
 //
 // Two nodes that make up one layer: the first sees that its only reader completes it and defers; the second
 // finds the first through deferred() and emits for both.
+//
+// The file counts the batch as an axis, layers do not. Where it lies is known for every value: first, unless
+// a Transpose moved it; nowhere, if it is fixed to 1 and was squeezed away. A node that would mix the samples
+// of a batch is refused.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -22,6 +26,7 @@
 #include "base/error.h"
 #include "model/onnx_constant.h"
 #include "model/onnx_names.h"
+#include "model/onnx_places.h"
 #include "net/graph.h"
 
 namespace lwsvm {
@@ -31,14 +36,26 @@ namespace lwsvm {
 constexpr std::int64_t kLargestValue = std::int64_t{1} << 28;
 constexpr std::int64_t kLargestAttribute = std::int64_t{1} << 15;
 
+// Stands for the size of the batch in shapes that the file computes: no size, and no number that anybody
+// writes.
+constexpr std::int64_t kBatchSize = -(std::int64_t{1} << 61) - 20170417;
+
 // What a name in the file stands for.
 struct ImportedValue {
   int node = -1;                              // of the graph
+  int batch_axis = 0;                         // of a node; -1: none
   const onnx::TensorProto* tensor = nullptr;  // a constant of the file
   std::shared_ptr<const Constant> folded;     // a constant that was computed
   const onnx::NodeProto* deferred = nullptr;  // the first half of a layer
 
   bool is_constant() const { return tensor != nullptr || folded != nullptr; }
+};
+
+// Where a parameter of the graph comes from.
+struct ImportedParameter {
+  int node = -1;
+  std::size_t parameter = 0;
+  Origin origin;
 };
 
 struct ImportState {
@@ -49,10 +66,14 @@ struct ImportState {
       readers;  // a reader twice if it reads twice
   std::string output;
   std::int64_t opset = 0;
+  std::optional<std::int64_t> fixed_batch;  // the batch size that the file was exported for, if not any
   std::int64_t budget =
       0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
   UniqueNames names;
+  std::vector<ImportedParameter> parameters;
 };
+
+std::string shown(const onnx::NodeProto& node);  // "node 'conv1'"
 
 class NodeImport {
  public:
@@ -66,14 +87,31 @@ class NodeImport {
   bool has_input(int i) const { return i < node_.input_size() && !node_.input(i).empty(); }
   void expect_inputs(int least, int most) const;
   bool is_constant(int i) const { return value(i).is_constant(); }
+  bool is_computed(int i) const;     // a value of the graph that is there already
+  bool is_foldable(int i) const;     // a constant, or nothing
   int tensor(int i) const;           // the graph's node; fails if it is a constant
   std::vector<int> tensors() const;  // all inputs
   const Shape& shape(int i) const { return state_.graph.node(tensor(i)).shape; }  // of a sample
-  Constant reals(int i) const;                      // fails if it is no constant of real numbers
+  Constant constant(int i) const;                                                 // fails if it is none
+  Constant reals(int i) const;                      // ... or not of real numbers
   float real(int i) const;                          // of one element
   std::vector<std::int64_t> integers(int i) const;  // a short list
+  std::vector<std::int64_t> sizes(int i) const;     // the same; may hold kBatchSize
+  bool is_real_constant(int i) const;
   // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
-  std::vector<float> broadcast(int i, const Shape& sample) const;
+  Constant spread(int i, const Shape& sample, int batch_axis = 0) const;
+  std::vector<float> broadcast(int i, const Shape& sample, int batch_axis = 0) const {
+    return spread(i, sample, batch_axis).reals;
+  }
+
+  // Axes as the file counts them, with the batch.
+  int batch_axis(int i) const { return computed(i).batch_axis; }
+  bool batch_is_one() const { return state_.fixed_batch == 1; }
+  std::int64_t rank(int i) const { return std::ssize(shape(i)) + (batch_axis(i) >= 0); }
+  Shape full_shape(int i) const;                                   // kBatchSize where the batch is
+  std::int64_t axis(std::int64_t given, std::int64_t rank) const;  // 0..rank-1; fails if there is none
+  std::size_t sample_axis(int i, std::int64_t given) const;        // ... of shape(i); fails on the batch
+  void expect_batch_first(int i) const;
 
   // Attributes; what is absent is `otherwise`.
   bool has(const char* name) const { return find(name) != nullptr; }
@@ -81,12 +119,18 @@ class NodeImport {
   float real(const char* name, float otherwise) const;
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<std::int64_t> integers(const char* name, std::vector<std::int64_t> otherwise) const;
+  std::vector<float> reals(const char* name) const;
   const onnx::TensorProto* tensor_attribute(const char* name) const;
 
   // The result: one of these, once.
-  using Parameters = std::vector<std::pair<std::string, std::vector<float>>>;
-  void emit(const std::function<std::shared_ptr<const Layer>()>& make, std::vector<int> layer_inputs,
-            const Parameters& parameters = {});
+  using Parameters = std::vector<std::pair<std::string, Constant>>;
+  using Make = std::function<std::shared_ptr<const Layer>()>;
+  // The batch stays where it was in the first computed input, unless told.
+  void emit(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters = {},
+            std::optional<int> batch_axis = {});
+  int add(const Make& make, std::vector<int> layer_inputs,
+          const Parameters& parameters = {});  // no result yet
+  void emit_node(int node, int batch_axis, int output = 0);
   void pass_on(int i);  // the output is the input
   void bind_constant(Constant constant);
   void defer();
@@ -97,6 +141,11 @@ class NodeImport {
   std::optional<NodeImport> deferred(int i, const char* op) const;
 
   void bind(int output, ImportedValue value);
+  const ImportedValue& value(int i) const;
+  int outputs() const { return node_.output_size(); }
+  bool has_output(int k) const { return k < node_.output_size() && !node_.output(k).empty(); }
+  void charge(std::int64_t bytes) const;  // to the file's budget
+  std::int64_t fixed_batch() const { return state_.fixed_batch.value_or(0); }
   std::string place() const;
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) const {
@@ -104,11 +153,9 @@ class NodeImport {
   }
 
  private:
-  const ImportedValue& value(int i) const;
+  const ImportedValue& computed(int i) const;
   const onnx::AttributeProto* find(const char* name,
                                    std::optional<onnx::AttributeProto::AttributeType> type = {}) const;
-  void charge(std::int64_t bytes) const;
-  Constant decoded(int i) const;
 
   ImportState& state_;
   const onnx::NodeProto& node_;
@@ -121,9 +168,21 @@ struct OperatorImporter {
 
 std::span<const OperatorImporter> activation_importers();
 std::span<const OperatorImporter> arithmetic_importers();
+std::span<const OperatorImporter> axis_importers();
 std::span<const OperatorImporter> linear_importers();
 std::span<const OperatorImporter> pooling_importers();
 std::span<const OperatorImporter> shape_importers();
+
+// Computes the node if it reads nothing but constants (or asks for a shape); false if it is none such.
+bool fold(NodeImport& node);
+std::vector<std::string> foldable_operators();
+
+// The axes that these operators name, for constants and computed values alike. `full` counts the batch.
+std::vector<std::size_t> transpose_order(const NodeImport& node, std::size_t rank);
+std::vector<bool> squeezed_axes(const NodeImport& node, const Shape& full);
+std::vector<std::int64_t> unsqueezed_axes(const NodeImport& node,
+                                          std::int64_t rank);  // of the result, sorted
+SliceRange read_slice(const NodeImport& node, const Shape& full);
 
 // x W, deferred, and + b: one Dense layer with the MatMul's name.
 void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input);

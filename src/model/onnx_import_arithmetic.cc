@@ -1,27 +1,61 @@
-// Add, Sub, Mul, Div, Sum, Neg, Max, Min, Concat: of values, and with constants.
+// Add, Sub, Mul, Div, Sum, Neg, Max, Min: of values, and with constants.
 //
 //   Sub then Div by constants -> one Normalize layer;   Mul then Add -> one Affine layer;
 //   a single operation by a constant -> an Affine layer (or Normalize for x / c, which rounds as the file
-//   does).
-#include <algorithm>
+//   does);
+//   max(x, c) -> Clip, or with several c  relu(x - c) + c;   min(x, c) = -max(-x, -c).
+#include <limits>
 
 #include "model/onnx_import.h"
+#include "net/layers/activations.h"
 #include "net/layers/arithmetic_layers.h"
 #include "net/layers/maximum_layer.h"
+#include "net/layers/smooth_layers.h"
 
 namespace lwsvm {
 namespace {
 
-void emit_affine(NodeImport& node, int input, std::vector<float> scale, std::vector<float> offset) {
-  node.emit([&] { return std::make_shared<AffineLayer>(std::move(scale), std::move(offset)); }, {input});
+int add_affine(NodeImport& node, int value, std::vector<float> scale, std::vector<float> offset) {
+  return node.add([&] { return std::make_shared<AffineLayer>(std::move(scale), std::move(offset)); },
+                  {value});
+}
+
+// A computed operand and the constants that go with it.
+struct Operand {
+  int value = -1;
+  Shape sample;
+  int batch_axis = 0;
+
+  Operand(const NodeImport& node, int i)
+      : value(node.tensor(i)), sample(node.shape(i)), batch_axis(node.batch_axis(i)) {}
+  std::vector<float> constant(const NodeImport& node, int i) const {
+    return node.broadcast(i, sample, batch_axis);
+  }
+};
+
+void emit_affine(NodeImport& node, const Operand& x, std::vector<float> scale, std::vector<float> offset) {
+  node.emit_node(add_affine(node, x.value, std::move(scale), std::move(offset)), x.batch_axis);
 }
 
 // Which of the two operands is a constant; -1 if none.
 int constant_operand(NodeImport& node) {
   node.expect_inputs(2, 2);
-  if (node.is_constant(0) && node.is_constant(1))
-    node.fail("{} of two constants is not supported", node.op());
   return node.is_constant(0) ? 0 : node.is_constant(1) ? 1 : -1;
+}
+
+// The computed inputs; they must have the same axes.
+std::vector<int> computed_inputs(const NodeImport& node) {
+  std::vector<int> values;
+  int first = -1;
+  for (int i = 0; i < node.inputs(); ++i) {
+    if (node.is_constant(i)) continue;
+    if (first < 0) first = i;
+    if (node.batch_axis(i) != node.batch_axis(first) || node.shape(i) != node.shape(first))
+      node.fail("{} of computed values of shapes {} and {} is not supported: they must be alike", node.op(),
+                to_string(node.shape(first)), to_string(node.shape(i)));
+    values.push_back(node.tensor(i));
+  }
+  return values;
 }
 
 void negate(std::vector<float>& values) {
@@ -30,80 +64,99 @@ void negate(std::vector<float>& values) {
 
 void import_add(NodeImport& node) {
   const int constant = constant_operand(node);
-  if (constant < 0) return node.emit([] { return std::make_shared<AddLayer>(); }, node.tensors());
+  if (constant < 0) return node.emit([] { return std::make_shared<AddLayer>(); }, computed_inputs(node));
   if (auto product = node.deferred(1 - constant, "MatMul")) return complete_matmul(*product, node, constant);
   if (auto scaled = node.deferred(1 - constant, "Mul")) {
     const int factor = scaled->is_constant(0) ? 0 : 1;
-    const int input = scaled->tensor(1 - factor);
-    const Shape& sample = scaled->shape(1 - factor);
-    return emit_affine(node, input, scaled->broadcast(factor, sample), node.broadcast(constant, sample));
+    const Operand x(*scaled, 1 - factor);
+    return emit_affine(node, x, x.constant(*scaled, factor), x.constant(node, constant));
   }
-  const int input = node.tensor(1 - constant);
-  emit_affine(node, input, {1.0f}, node.broadcast(constant, node.shape(1 - constant)));
+  const Operand x(node, 1 - constant);
+  emit_affine(node, x, {1.0f}, x.constant(node, constant));
 }
 
 void import_sub(NodeImport& node) {
   const int constant = constant_operand(node);
-  if (constant < 0) return node.emit([] { return std::make_shared<SubtractLayer>(); }, node.tensors());
+  if (constant < 0) return node.emit([] { return std::make_shared<SubtractLayer>(); }, computed_inputs(node));
   if (constant == 1 && node.completed_by("Div")) return node.defer();
-  const int input = node.tensor(1 - constant);
-  std::vector<float> offset = node.broadcast(constant, node.shape(1 - constant));
+  const Operand x(node, 1 - constant);
+  std::vector<float> offset = x.constant(node, constant);
   if (constant == 1) negate(offset);  // x - c is x + (-c), to the bit
-  emit_affine(node, input, {constant == 1 ? 1.0f : -1.0f}, std::move(offset));
+  emit_affine(node, x, {constant == 1 ? 1.0f : -1.0f}, std::move(offset));
 }
 
 void import_mul(NodeImport& node) {
   const int constant = constant_operand(node);
-  if (constant < 0)
-    node.fail("the product of two computed values is not piecewise linear, and not supported");
+  if (constant < 0) return node.emit([] { return std::make_shared<ProductLayer>(); }, computed_inputs(node));
   if (node.completed_by("Add")) return node.defer();
-  emit_affine(node, node.tensor(1 - constant), node.broadcast(constant, node.shape(1 - constant)), {0.0f});
+  const Operand x(node, 1 - constant);
+  emit_affine(node, x, x.constant(node, constant), {0.0f});
 }
 
 void import_div(NodeImport& node) {
   if (constant_operand(node) != 1)
     node.fail("only division by a constant is supported: anything else is not piecewise linear");
-  std::vector<float> mean{0.0f};
-  int input = -1;
-  Shape sample;
-  if (auto difference = node.deferred(0, "Sub")) {
-    input = difference->tensor(0);
-    sample = difference->shape(0);
-    mean = difference->broadcast(1, sample);
-  } else {
-    input = node.tensor(0);
-    sample = node.shape(0);
-  }
-  std::vector<float> deviation = node.broadcast(1, sample);
-  node.emit([&] { return std::make_shared<NormalizeLayer>(std::move(mean), std::move(deviation)); }, {input});
-}
-
-void import_sum(NodeImport& node) {
-  node.emit([] { return std::make_shared<AddLayer>(); }, node.tensors());
+  const auto difference = node.deferred(0, "Sub");
+  const Operand x(difference ? *difference : node, 0);
+  std::vector<float> mean = difference ? x.constant(*difference, 1) : std::vector<float>{0.0f};
+  std::vector<float> deviation = x.constant(node, 1);
+  const int added = node.add(
+      [&] { return std::make_shared<NormalizeLayer>(std::move(mean), std::move(deviation)); }, {x.value});
+  node.emit_node(added, x.batch_axis);
 }
 
 void import_neg(NodeImport& node) {
-  emit_affine(node, node.tensor(0), {-1.0f}, {0.0f});
+  emit_affine(node, Operand(node, 0), {-1.0f}, {0.0f});
+}
+
+// Joins the computed inputs into one, then the constants one after the other.
+template <typename Join, typename Bend>
+void import_many(NodeImport& node, const Join& join, const Bend& bend) {
+  const std::vector<int> values = computed_inputs(node);
+  if (static_cast<int>(values.size()) == node.inputs()) return node.emit(join, values);
+  int first = 0;
+  while (node.is_constant(first)) ++first;
+  Operand x(node, first);
+  if (values.size() > 1) x.value = node.add(join, values);
+  for (int i = 0; i < node.inputs(); ++i)
+    if (node.is_constant(i)) x.value = bend(x.value, x.constant(node, i));
+  node.emit_node(x.value, x.batch_axis);
+}
+
+void import_sum(NodeImport& node) {
+  import_many(
+      node, [] { return std::make_shared<AddLayer>(); },
+      [&](int value, std::vector<float> constant) {
+        return add_affine(node, value, {1.0f}, std::move(constant));
+      });
+}
+
+int add_bound(NodeImport& node, int value, std::vector<float> bound, bool minimum) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (bound.size() == 1) {
+    const float low = minimum ? -infinity : bound[0], high = minimum ? bound[0] : infinity;
+    return node.add([&] { return std::make_shared<ClipLayer>(low, high); }, {value});
+  }
+  const float sign = minimum ? -1.0f : 1.0f;
+  std::vector<float> shift = bound;
+  if (!minimum) negate(shift);
+  const int above = add_affine(node, value, {sign}, std::move(shift));  // x - c, or c - x
+  const int relu = node.add([] { return std::make_shared<ReluLayer>(); }, {above});
+  return add_affine(node, relu, {sign}, std::move(bound));
 }
 
 void import_maximum(NodeImport& node) {
-  node.emit([&] { return std::make_shared<MaximumLayer>(node.op() == "Min"); }, node.tensors());
-}
-
-void import_concat(NodeImport& node) {
-  node.expect_inputs(1, 1 << 20);
-  const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
-  std::int64_t axis = node.integer("axis", 1);
-  if (axis < 0) axis += rank;
-  if (axis < 1 || axis >= rank)
-    node.fail("Concat along axis {} is not supported: the batch stays whole", axis);
-  node.emit([&] { return std::make_shared<ConcatLayer>(axis - 1); }, node.tensors());
+  const bool minimum = node.op() == "Min";
+  import_many(
+      node, [&] { return std::make_shared<MaximumLayer>(minimum); },
+      [&](int value, std::vector<float> constant) {
+        return add_bound(node, value, std::move(constant), minimum);
+      });
 }
 
 constexpr OperatorImporter kTable[] = {
-    {"Add", import_add},     {"Concat", import_concat}, {"Div", import_div},
-    {"Max", import_maximum}, {"Min", import_maximum},   {"Mul", import_mul},
-    {"Neg", import_neg},     {"Sub", import_sub},       {"Sum", import_sum},
+    {"Add", import_add}, {"Div", import_div}, {"Max", import_maximum}, {"Min", import_maximum},
+    {"Mul", import_mul}, {"Neg", import_neg}, {"Sub", import_sub},     {"Sum", import_sum},
 };
 
 }  // namespace

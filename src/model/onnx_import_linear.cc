@@ -10,16 +10,11 @@
 namespace lwsvm {
 namespace {
 
-void scale(std::vector<float>& values, float factor) {
-  if (factor == 1.0f) return;
-  for (float& value : values) value *= factor;
-}
-
 void import_conv(NodeImport& node) {
   node.expect_inputs(2, 3);
   const Shape& image = node.shape(0);
   Constant weights = node.reals(1);
-  const Shape& dims = weights.dims;
+  const Shape dims = weights.dims;
   if (dims.size() != 4 || image.size() != 3)
     node.fail("only convolutions of images are supported, not weights {} on {}", to_string(dims),
               to_string(image));
@@ -32,62 +27,77 @@ void import_conv(NodeImport& node) {
   spec.window = read_window(node, image, {dims[2], dims[3]});
   spec.bias = node.has_input(2);
   NodeImport::Parameters parameters;
-  parameters.emplace_back("weight", std::move(weights.reals));
-  if (spec.bias) parameters.emplace_back("bias", node.reals(2).reals);
+  parameters.emplace_back("weight", std::move(weights));
+  if (spec.bias) parameters.emplace_back("bias", node.reals(2));
   node.emit([&] { return std::make_shared<ConvolutionLayer>(spec); }, {node.tensor(0)}, parameters);
 }
 
-// [rows][columns] -> [columns][rows]
-std::vector<float> transposed(const Constant& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.dims[0]),
-             columns = static_cast<std::size_t>(matrix.dims[1]);
-  std::vector<float> result(matrix.reals.size());
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t c = 0; c < columns; ++c) result[c * rows + r] = matrix.reals[r * columns + c];
-  return result;
-}
-
-Constant weight_matrix(const NodeImport& node) {
-  Constant weights = node.reals(1);
+Constant weight_matrix(const NodeImport& node, int i) {
+  Constant weights = node.reals(i);
   if (weights.dims.size() != 2 || weights.count() == 0)
     node.fail("its weights must be a matrix, not {}", to_string(weights.dims));
   return weights;
 }
 
+// A product with a matrix, from either side: of the two operands one is x, a vector for each sample. As x W
+// the samples are its rows, as W x its columns; a transpose exchanges the two.
+struct MatrixProduct {
+  int x = 0;           // which operand
+  int batch_axis = 0;  // of the product
+  std::int64_t out = 0, in = 0;
+  Constant weights;  // [out][in]
+
+  MatrixProduct(const NodeImport& node, bool transpose_first, bool transpose_second) {
+    x = node.is_constant(0) ? 1 : 0;
+    const bool transposed_x = x == 0 ? transpose_first : transpose_second;
+    const bool out_first = x == 0 ? transpose_second : !transpose_first;
+    const bool rows = (x == 0) != transposed_x;
+    const int batch = node.batch_axis(x);
+    if (node.shape(x).size() != 1 || (batch >= 0 && batch != (rows ? 0 : 1)))
+      node.fail(
+          "{} of {} with a matrix is supported for a vector a sample only, and must leave the batch apart",
+          node.op(), to_string(node.shape(x)));
+    batch_axis = batch < 0 ? -1 : x;
+    weights = weight_matrix(node, 1 - x);
+    if (!out_first) weights = transposed(weights, {1, 0});
+    out = weights.dims[0], in = weights.dims[1];
+  }
+
+  // One number for every output, from a constant that may be broadcast.
+  Constant bias(const NodeImport& node, int i) const {
+    Constant values = node.spread(i, {out}, batch_axis);
+    if (values.count() == 1)
+      values = rearranged(values, {out}, std::vector<std::int32_t>(static_cast<std::size_t>(out)));
+    return values;
+  }
+};
+
 // y = alpha x W' + beta c; alpha and beta go into the weights.
 void import_gemm(NodeImport& node) {
   node.expect_inputs(2, 3);
-  if (node.integer("transA", 0) != 0)
-    node.fail("Gemm with transA is not supported: it would transpose the batch");
-  const bool out_first = node.integer("transB", 0) != 0;
-  Constant weights = weight_matrix(node);
-  const std::int64_t out = weights.dims[out_first ? 0 : 1], in = weights.dims[out_first ? 1 : 0];
-  std::vector<float> values = out_first ? std::move(weights.reals) : transposed(weights);
-  scale(values, node.real("alpha", 1.0f));
-  NodeImport::Parameters parameters;
-  parameters.emplace_back("weight", std::move(values));
+  MatrixProduct product(node, node.integer("transA", 0) != 0, node.integer("transB", 0) != 0);
   const bool bias = node.has_input(2);
-  if (bias) {
-    std::vector<float> offsets = node.broadcast(2, {out});
-    offsets.resize(static_cast<std::size_t>(out), offsets[0]);
-    scale(offsets, node.real("beta", 1.0f));
-    parameters.emplace_back("bias", std::move(offsets));
-  }
-  node.emit([&] { return std::make_shared<DenseLayer>(in, out, bias); }, {node.tensor(0)}, parameters);
+  NodeImport::Parameters parameters;
+  parameters.emplace_back("weight", scaled(std::move(product.weights), node.real("alpha", 1.0f)));
+  if (bias) parameters.emplace_back("bias", scaled(product.bias(node, 2), node.real("beta", 1.0f)));
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, bias); },
+            {node.tensor(product.x)}, parameters, product.batch_axis);
 }
 
 void import_matmul(NodeImport& node) {
   node.expect_inputs(2, 2);
-  if (node.is_constant(0)) node.fail("MatMul is supported as x W with constant W, not as W x");
-  const Constant weights = weight_matrix(node);
-  (void)node.tensor(0);
+  if (!node.is_constant(0) && !node.is_constant(1))
+    node.fail(
+        "MatMul of two computed values is not piecewise linear, and not supported; one must be weights");
+  MatrixProduct product(node, false, false);
   if (node.completed_by("Add")) return node.defer();
-  node.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], false); },
-            {node.tensor(0)}, {{"weight", transposed(weights)}});
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, false); },
+            {node.tensor(product.x)}, {{"weight", std::move(product.weights)}}, product.batch_axis);
 }
 
 void import_batch_norm(NodeImport& node) {
   node.expect_inputs(5, 5);
+  node.expect_batch_first(0);
   if (node.integer("training_mode", 0) != 0)
     node.fail("it is in training mode; export the model for inference");
   if (node.integer("spatial", 1) == 0) node.fail("BatchNormalization with spatial = 0 is not supported");
@@ -95,8 +105,8 @@ void import_batch_norm(NodeImport& node) {
   const float momentum = one_minus_momentum(node.real("momentum", 0.9f));
   NodeImport::Parameters parameters;
   const char* names[] = {"scale", "shift", "mean", "variance"};
-  for (int i = 0; i < 4; ++i) parameters.emplace_back(names[i], node.reals(i + 1).reals);
-  const auto channels = static_cast<std::int64_t>(parameters[0].second.size());
+  for (int i = 0; i < 4; ++i) parameters.emplace_back(names[i], node.reals(i + 1));
+  const auto channels = static_cast<std::int64_t>(parameters[0].second.count());
   node.emit([&] { return std::make_shared<BatchNormLayer>(channels, epsilon, momentum); }, {node.tensor(0)},
             parameters);
 }
@@ -110,12 +120,12 @@ constexpr OperatorImporter kTable[] = {
 
 }  // namespace
 
-void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input) {
-  const Constant weights = weight_matrix(product);
-  std::vector<float> bias = sum.broadcast(bias_input, {weights.dims[1]});
-  bias.resize(static_cast<std::size_t>(weights.dims[1]), bias[0]);
-  product.emit([&] { return std::make_shared<DenseLayer>(weights.dims[0], weights.dims[1], true); },
-               {product.tensor(0)}, {{"weight", transposed(weights)}, {"bias", std::move(bias)}});
+void complete_matmul(NodeImport& node, NodeImport& sum, int bias_input) {
+  MatrixProduct product(node, false, false);
+  Constant bias = product.bias(sum, bias_input);
+  node.emit([&] { return std::make_shared<DenseLayer>(product.in, product.out, true); },
+            {node.tensor(product.x)}, {{"weight", std::move(product.weights)}, {"bias", std::move(bias)}},
+            product.batch_axis);
   sum.pass_on(1 - bias_input);
 }
 

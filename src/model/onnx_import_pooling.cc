@@ -44,6 +44,7 @@ void import_average_pool(NodeImport& node) {
 }
 
 void import_global_pool(NodeImport& node) {
+  node.expect_batch_first(0);
   using Reduction = GlobalPoolLayer::Reduction;
   const Reduction reduction = node.op() == "GlobalMaxPool" ? Reduction::maximum : Reduction::average;
   node.emit([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {node.tensor(0)});
@@ -59,6 +60,7 @@ constexpr OperatorImporter kTable[] = {
 }  // namespace
 
 WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel) {
+  node.expect_batch_first(0);
   if (image.size() != 3) node.fail("{} is supported on images only, not on {}", node.op(), to_string(image));
   const bool known = !kernel.empty();
   if (!known && !node.has("kernel_shape")) node.fail("its attribute 'kernel_shape' is missing");

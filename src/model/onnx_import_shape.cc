@@ -1,9 +1,8 @@
-// Flatten, Reshape, Transpose, Pad, Slice; Dropout, Identity, Cast, Constant.
-//
-// The file counts the batch as axis 0; layers do not. It must stay where it is.
+// Flatten, Reshape, Pad; Dropout, Identity, Cast, Constant.
 #include <algorithm>
 
 #include "model/onnx_import.h"
+#include "model/onnx_reals.h"
 #include "net/layers/shape_layers.h"
 
 namespace lwsvm {
@@ -11,117 +10,123 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+std::string shape_text(const Shape& shape) {  // the batch as a letter
+  std::vector<std::string> sizes;
+  for (std::int64_t size : shape) sizes.push_back(size == kBatchSize ? "N" : std::to_string(size));
+  return fmt::format("{}", fmt::join(sizes, "x"));
+}
+
 void import_flatten(NodeImport& node) {
-  const auto rank = static_cast<std::int64_t>(node.shape(0).size()) + 1;
-  std::int64_t axis = node.integer("axis", 1);
-  if (axis < 0) axis += rank;
-  if (axis != 1)
+  const std::int64_t rank = node.rank(0), given = node.integer("axis", 1);
+  const std::int64_t axis = given == rank ? rank : node.axis(given, rank);
+  const bool one = node.batch_is_one();
+  if (node.batch_axis(0) == 0 && (axis == 1 || (axis == 0 && one)))
+    return node.emit([] { return std::make_shared<FlattenLayer>(); }, {node.tensor(0)});
+  if (node.batch_axis(0) >= 0 && !one)
     node.fail("Flatten with axis {} is not supported, only with 1: the batch stays an axis of its own", axis);
-  node.emit([] { return std::make_shared<FlattenLayer>(); }, {node.tensor(0)});
+  Shape full = node.full_shape(0);
+  std::replace(full.begin(), full.end(), kBatchSize, std::int64_t{1});
+  const Shape before(full.begin(), full.begin() + axis), after(full.begin() + axis, full.end());
+  const Shape sample{element_count(before), element_count(after)};
+  node.emit([&] { return std::make_shared<ReshapeLayer>(sample); }, {node.tensor(0)}, {}, -1);
 }
 
-// [batch, sizes...]; the batch may be 0 (as it is), -1 (what is left) or a number that the exporter fixed.
-void import_reshape(NodeImport& node) {
-  const Integers target = node.has_input(1) ? node.integers(1) : node.integers("shape", {});
-  const Shape& in = node.shape(0);
-  if (target.size() < 2) node.fail("Reshape to {} leaves no axis for the batch", to_string(target));
-  Shape sample(target.begin() + 1, target.end());
+// The sizes asked for: 0 is as it was, at most one is left open (-1), one may be the batch's.
+Shape asked_shape(const NodeImport& node) {
+  const Integers given = node.has_input(1) ? node.sizes(1) : node.integers("shape", {});
   const bool literal_zero = node.integer("allowzero", 0) != 0;
+  const Shape full = node.full_shape(0);
+  Shape target = given;
   int open = 0;
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (sample[i] == 0 && !literal_zero && i < in.size()) sample[i] = in[i];
-    if (sample[i] == -1) ++open;
-    if (sample[i] == 0 || sample[i] < -1) node.fail("Reshape to {} is not possible", to_string(target));
+  for (std::size_t k = 0; k < target.size(); ++k) {
+    std::int64_t& size = target[k];
+    if (size == 0 && !literal_zero && k < full.size()) size = full[k];
+    if (size == -1) ++open;
+    if (size != kBatchSize && (size == 0 || size < -1 || size > kLargestValue))
+      node.fail("Reshape to {} is not possible", to_string(given));
   }
-  if (open > 1 || (open == 1 && target[0] == -1))
-    node.fail("Reshape to {} leaves two sizes open", to_string(target));
-  Shape known = sample;
-  std::replace(known.begin(), known.end(), std::int64_t{-1}, std::int64_t{1});
-  const auto count = checked_count(known, kLargestValue);
-  if (!count || element_count(in) % *count != 0 || (open == 0 && element_count(in) != *count))
-    node.fail("Reshape of {} to {} would mix the samples of a batch", to_string(in), to_string(target));
-  node.emit([&] { return std::make_shared<ReshapeLayer>(sample); }, {node.tensor(0)});
+  if (open > 1) node.fail("Reshape to {} leaves two sizes open", to_string(given));
+  return target;
 }
 
-void import_transpose(NodeImport& node) {
-  const std::size_t rank = node.shape(0).size() + 1;
-  const Integers order = node.integers("perm", {});
-  if (order.size() != rank || order[0] != 0) node.fail("Transpose that moves the batch is not supported");
-  Integers sample_order;
-  for (std::size_t i = 1; i < rank; ++i) {
-    if (order[i] < 1 || order[i] >= static_cast<std::int64_t>(rank))
-      node.fail("Transpose names axis {}", order[i]);
-    sample_order.push_back(order[i] - 1);
+// With -1 as what is left of the elements.
+Shape filled(Shape target, std::int64_t elements) {
+  std::int64_t known = 1;
+  for (std::int64_t size : target)
+    if (size > 0) known = known > elements ? known : known * size;  // too large is too large
+  for (std::int64_t& size : target)
+    if (size == -1) size = elements / known;
+  return target;
+}
+
+// The batch is where the shape says so (it was computed from that of a value); otherwise it is the first
+// size: -1, or a number that the exporter fixed. A batch of one may be merged with the rest.
+void import_reshape(NodeImport& node) {
+  const std::int64_t elements = element_count(node.shape(0));
+  const bool one = node.batch_is_one();
+  if (!one) node.expect_batch_first(0);
+  const Shape asked = asked_shape(node);
+  Shape target = asked;
+  auto batch_axis = static_cast<int>(std::find(asked.begin(), asked.end(), kBatchSize) - asked.begin());
+  if (batch_axis == std::ssize(asked)) {
+    if (one) target = filled(asked, elements);
+    batch_axis = target.size() > 1 && (!one || target[0] == 1) ? 0 : -1;
   }
-  node.emit([&] { return std::make_shared<TransposeLayer>(sample_order); }, {node.tensor(0)});
+  if (batch_axis >= 0) target.erase(target.begin() + batch_axis);
+  if ((batch_axis != 0 && !one) || checked_count(filled(target, elements), kLargestValue) != elements)
+    node.fail("Reshape of {} to {} would mix the samples of a batch", to_string(node.shape(0)),
+              shape_text(asked));
+  node.emit([&] { return std::make_shared<ReshapeLayer>(target); }, {node.tensor(0)}, {}, batch_axis);
+}
+
+// From opset 18 on the amounts may be those of some axes only.
+Integers pads_of_all_axes(const NodeImport& node, const Integers& given, const Integers& axes) {
+  const std::int64_t rank = node.rank(0);
+  if (given.size() != 2 * axes.size()) node.fail("Pad has {} amounts for {} axes", given.size(), axes.size());
+  Integers pads(static_cast<std::size_t>(2 * rank), 0);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::int64_t axis = node.axis(axes[k], rank);
+    pads[static_cast<std::size_t>(axis)] = given[k];
+    pads[static_cast<std::size_t>(rank + axis)] = given[axes.size() + k];
+  }
+  return pads;
 }
 
 // Up to opset 10 the amounts are attributes, then inputs.
 void import_pad(NodeImport& node) {
-  node.expect_inputs(1, 3);
+  node.expect_inputs(1, 4);
   if (node.text("mode", "constant") != "constant")
     node.fail("Pad is supported with a constant only, not in mode '{}'", node.text("mode", ""));
-  const Integers pads = node.has_input(1) ? node.integers(1) : node.integers("pads", {});
+  const char* attribute = node.has("paddings") ? "paddings" : "pads";  // its name in opset 1
+  Integers pads = node.has_input(1) ? node.integers(1) : node.integers(attribute, {});
   const float value = node.has_input(2) ? node.real(2) : node.real("value", 0.0f);
-  const std::size_t rank = node.shape(0).size() + 1;
-  if (pads.size() != 2 * rank) node.fail("Pad has {} amounts for {} axes", pads.size(), rank);
+  const std::int64_t rank = node.rank(0), batch = node.batch_axis(0);
+  if (node.has_input(3)) pads = pads_of_all_axes(node, pads, node.integers(3));
+  if (std::ssize(pads) != 2 * rank) node.fail("Pad has {} amounts for {} axes", pads.size(), rank);
   for (std::int64_t amount : pads)
     if (amount < -kLargestValue || amount > kLargestValue) node.fail("Pad by {} is not possible", amount);
-  if (pads[0] != 0 || pads[rank] != 0) node.fail("Pad would add samples to the batch");
-  const auto half = pads.begin() + static_cast<std::ptrdiff_t>(rank);
-  const Shape before(pads.begin() + 1, half), after(half + 1, pads.end());
+  Shape before(pads.begin(), pads.begin() + rank), after(pads.begin() + rank, pads.end());
+  if (batch >= 0) {
+    if (before[static_cast<std::size_t>(batch)] != 0 || after[static_cast<std::size_t>(batch)] != 0)
+      node.fail("Pad would add samples to the batch");
+    before.erase(before.begin() + batch);
+    after.erase(after.begin() + batch);
+  }
   node.emit([&] { return std::make_shared<PadLayer>(before, after, value); }, {node.tensor(0)});
 }
 
-// Up to opset 9 starts, ends and axes are attributes, then inputs. Negative positions count from the end, and
-// what lies outside is moved to the edge.
-void import_slice(NodeImport& node) {
-  node.expect_inputs(1, 5);
-  const Shape& in = node.shape(0);
-  const auto rank = static_cast<std::int64_t>(in.size()) + 1;
-  const Integers starts = node.has_input(1) ? node.integers(1) : node.integers("starts", {});
-  const Integers ends = node.has_input(2) ? node.integers(2) : node.integers("ends", {});
-  Integers axes = node.has_input(3) ? node.integers(3) : node.integers("axes", {});
-  Integers steps = node.has_input(4) ? node.integers(4) : Integers(starts.size(), 1);
-  if (axes.empty())
-    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    node.fail("Slice has {} starts, {} ends, {} axes and {} steps", starts.size(), ends.size(), axes.size(),
-              steps.size());
-
-  Shape start(in.size(), 0), step(in.size(), 1), count = in;
-  for (std::size_t k = 0; k < starts.size(); ++k) {
-    std::int64_t axis = axes[k];
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) node.fail("Slice along axis {} of {} axes", axes[k], rank);
-    if (axis == 0) {
-      const bool all = starts[k] == 0 && ends[k] >= kLargestValue && steps[k] == 1;
-      if (!all) node.fail("Slice would take samples out of the batch");
-      continue;
-    }
-    const auto a = static_cast<std::size_t>(axis - 1);
-    const std::int64_t size = in[a];
-    if (steps[k] == 0 || steps[k] < -kLargestValue || steps[k] > kLargestValue)
-      node.fail("Slice with step {}", steps[k]);
-    const bool forward = steps[k] > 0;
-    const auto settle = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
-      if (position < 0) position += size;
-      return std::clamp(position, low, high);
-    };
-    const std::int64_t from = forward ? settle(starts[k], 0, size) : settle(starts[k], 0, size - 1);
-    const std::int64_t to = forward ? settle(ends[k], 0, size) : settle(ends[k], -1, size - 1);
-    const std::int64_t span = forward ? to - from : from - to, stride = forward ? steps[k] : -steps[k];
-    if (span <= 0) node.fail("Slice from {} to {} takes nothing of {} elements", starts[k], ends[k], size);
-    start[a] = from;
-    step[a] = steps[k];
-    count[a] = (span + stride - 1) / stride;
-  }
-  node.emit([&] { return std::make_shared<SliceLayer>(start, step, count); }, {node.tensor(0)});
+bool is_true(const ImportedValue& flag) {
+  if (!flag.tensor) return false;
+  const std::string& raw = flag.tensor->raw_data();
+  return raw.find_first_not_of('\0') != std::string::npos ||
+         (flag.tensor->int32_data_size() > 0 && flag.tensor->int32_data(0) != 0);
 }
 
 // Up to opset 11 the rate is an attribute, then an input.
 void import_dropout(NodeImport& node) {
   node.expect_inputs(1, 3);
+  if (node.has_input(2) && is_true(node.value(2)))
+    node.fail("it is in training mode; export the model for inference");
   const float rate = node.has_input(1) ? node.real(1) : node.real("ratio", 0.5f);
   node.emit([&] { return std::make_shared<DropoutLayer>(rate); }, {node.tensor(0)});
 }
@@ -131,10 +136,12 @@ void import_identity(NodeImport& node) {
   node.pass_on(0);
 }
 
+// Everything is computed in float32; what a narrower type would round off stays.
 void import_cast(NodeImport& node) {
   node.expect_inputs(1, 1);
   (void)node.tensor(0);
-  if (node.integer("to", 0) != onnx::TensorProto::FLOAT) node.fail("Cast is supported to float32 only");
+  if (!is_real(static_cast<int>(node.integer("to", 0))))
+    node.fail("Cast is supported between types of real numbers only");
   node.pass_on(0);
 }
 
@@ -150,6 +157,9 @@ void import_constant(NodeImport& node) {
   } else if (node.has("value_int")) {
     constant.integral = true;
     constant.integers = {node.integer("value_int", 0)};
+  } else if (node.has("value_floats")) {
+    constant.reals = node.reals("value_floats");
+    constant.dims = {std::ssize(constant.reals)};
   } else if (node.has("value_ints")) {
     constant.integral = true;
     constant.integers = node.integers("value_ints", {});
@@ -163,7 +173,7 @@ void import_constant(NodeImport& node) {
 constexpr OperatorImporter kTable[] = {
     {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout},
     {"Flatten", import_flatten}, {"Identity", import_identity}, {"Pad", import_pad},
-    {"Reshape", import_reshape}, {"Slice", import_slice},       {"Transpose", import_transpose},
+    {"Reshape", import_reshape},
 };
 
 }  // namespace

@@ -14,17 +14,23 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "model/onnx_external.h"
 #include "model/onnx_import.h"
+#include "model/onnx_obstacles.h"
+#include "model/onnx_reals.h"
+#include "model/onnx_source.h"
 
 namespace lwsvm {
 namespace {
+
+constexpr std::int64_t kNewestOpset = 17;  // that was checked
 
 using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 
 const Importers& all_importers() {
   static const Importers importers = [] {
     Importers all;
-    for (auto group : {activation_importers(), arithmetic_importers(), linear_importers(),
+    for (auto group : {activation_importers(), arithmetic_importers(), axis_importers(), linear_importers(),
                        pooling_importers(), shape_importers()})
       for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
     return all;
@@ -32,18 +38,42 @@ const Importers& all_importers() {
   return importers;
 }
 
+// The nearest thing that works: what such an operator is replaced by, or one of nearly that name.
 [[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
-  static const std::vector<std::string> smooth{
-      "Tanh", "Sigmoid", "Elu", "Selu", "Softplus",    "Softsign", "Erf",       "Exp",
-      "Log",  "Sqrt",    "Pow", "LRN",  "HardSigmoid", "Gelu",     "HardSwish", "LogSoftmax"};
-  if (std::find(smooth.begin(), smooth.end(), op) != smooth.end())
-    node.fail("operator {} is not supported: it is not piecewise linear", op);
-  std::vector<std::string> known;
-  for (const auto& [name, importer] : all_importers()) known.push_back(name);
-  std::sort(known.begin(), known.end());
-  const std::string near = nearest_word(op, known);
-  if (!near.empty()) node.fail("operator {} is not supported; the nearest that is: {}", op, near);
-  node.fail("operator {} is not supported (supported are {})", op, fmt::join(known, ", "));
+  static const std::unordered_map<std::string, const char*> replacements{
+      {"Elu", "LeakyRelu"},
+      {"Selu", "LeakyRelu"},
+      {"Celu", "LeakyRelu"},
+      {"Gelu", "Relu"},
+      {"Softplus", "Relu"},
+      {"Mish", "HardSwish"},
+      {"Softsign", "HardSigmoid"},
+      {"Erf", "Tanh"},
+      {"ThresholdedRelu", "Relu"},
+      {"ReduceMax", "GlobalMaxPool"},
+      {"LpPool", "AveragePool"},
+      {"GlobalLpPool", "GlobalAveragePool"},
+      {"ConvTranspose", "Conv"},
+      {"QLinearConv", "Conv"},
+      {"ConvInteger", "Conv"},
+      {"QLinearMatMul", "MatMul"},
+      {"MatMulInteger", "MatMul"},
+      {"QGemm", "Gemm"},
+      {"InstanceNormalization", "BatchNormalization"},
+      {"LayerNormalization", "BatchNormalization"},
+      {"GroupNormalization", "BatchNormalization"},
+      {"LpNormalization", "LRN"},
+      {"Expand", "Concat"},
+      {"Tile", "Concat"},
+      {"LSTM", "Gemm"},
+      {"GRU", "Gemm"},
+      {"RNN", "Gemm"},
+  };
+  const auto found = replacements.find(op);
+  const std::vector<std::string> known = known_operators();
+  const std::string near = found != replacements.end() ? found->second : nearest_word(op, known);
+  if (near.empty()) node.fail("operator {} is not supported; those that are: {}", op, fmt::join(known, ", "));
+  node.fail("operator {} is not supported; the nearest that is: {}", op, near);
 }
 
 // What people save as .onnx that is none; nothing if it may be one.
@@ -73,7 +103,7 @@ class Reader {
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
 
-  Model read() {
+  Model read(OnnxSource& source) {
     read_opset();
     bind_initialisers();
     find_output();
@@ -81,11 +111,13 @@ class Reader {
     mark_needed();
     add_inputs();
     const std::vector<int> order = run_order();
-    for (int i : order)  // first, so that whoever looks ahead for constants finds them
-      if (proto_.node(i).op_type() == "Constant") import(proto_.node(i));
-    for (int i : order)
-      if (proto_.node(i).op_type() != "Constant") import(proto_.node(i));
+    if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
+    std::vector<int> rest;
+    for (int i : order)  // constants first, so that whoever looks ahead for them finds them
+      if (!import_constant(proto_.node(i))) rest.push_back(i);
+    for (int i : rest) import(proto_.node(i));
     set_output();
+    source.parameters = stored_parameters(state_);
     Model result;
     result.graph = std::move(state_.graph);
     read_info(result.info);
@@ -162,15 +194,16 @@ class Reader {
         continue;  // up to IR 3 initialisers too
       ImportedValue value;
       value.node = state_.graph.add_input(state_.names.claim(input.name()), sample_shape(input));
+      if (const auto& batch = input.type().tensor_type().shape().dim(0); batch.dim_value() > 0)
+        state_.fixed_batch = batch.dim_value();
       state_.values.emplace(input.name(), value);
     }
-    if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
   }
 
   Shape sample_shape(const onnx::ValueInfoProto& input) const {
     const auto& type = input.type().tensor_type();
-    if (!input.type().has_tensor_type() || type.elem_type() != onnx::TensorProto::FLOAT)
-      fail_file("input '{}' is not of float32 numbers; export the model so that it is", input.name());
+    if (!input.type().has_tensor_type() || !is_real(type.elem_type()))
+      fail_file("input '{}' is not of real numbers; export the model so that it is", input.name());
     if (!type.has_shape() || type.shape().dim_size() < 2)
       fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one",
                 input.name());
@@ -231,11 +264,24 @@ class Reader {
     return order;
   }
 
+  static bool is_standard(const onnx::NodeProto& proto) {
+    return proto.domain().empty() || proto.domain() == "ai.onnx";
+  }
+
+  bool import_constant(const onnx::NodeProto& proto) {
+    if (!is_standard(proto)) return false;
+    NodeImport node(state_, proto);
+    if (proto.op_type() != "Constant") return fold(node);
+    all_importers().at("Constant")(node);
+    return true;
+  }
+
   void import(const onnx::NodeProto& proto) {
     NodeImport node(state_, proto);
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    if (!is_standard(proto))
       node.fail("operator {} of '{}' is not supported, only ONNX's own operators are", proto.op_type(),
                 proto.domain());
+    if (fold(node)) return;
     const auto found = all_importers().find(proto.op_type());
     if (found == all_importers().end()) fail_unsupported(node, proto.op_type());
     found->second(node);
@@ -246,6 +292,9 @@ class Reader {
     if (found == state_.values.end()) fail_file("no node makes the output '{}'", state_.output);
     if (found->second.node < 0 || state_.graph.node(found->second.node).is_input())
       fail_file("the output '{}' is not computed from the input", state_.output);
+    if (found->second.batch_axis > 0)
+      fail_file("the batch is not the first axis of the output '{}'; add a Transpose in front of it",
+                state_.output);
     state_.graph.set_output(found->second.node);
   }
 
@@ -253,6 +302,11 @@ class Reader {
     info.name = proto_.name();
     info.producer = model_.producer_name();
     if (!model_.producer_version().empty()) info.producer += " " + model_.producer_version();
+    info.opset = state_.opset;
+    if (state_.opset > kNewestOpset)
+      info.notes.push_back(fmt::format(
+          "the file uses opset {} of ONNX; lwsvm knows up to {} and reads it as if nothing had changed",
+          state_.opset, kNewestOpset));
     for (const auto& entry : model_.metadata_props()) info.metadata[entry.key()] = entry.value();
 
     // What we understand moves from the metadata into its field; what we do not stays as it is.
@@ -300,15 +354,19 @@ class Reader {
   std::vector<bool> needed_;
 };
 
-}  // namespace
+void check_size(std::uint64_t bytes, const std::string& file) {
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+}
 
-Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
+// `folder` is where other files of the model may lie; empty: nowhere.
+Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder) {
   const std::string mistake = mistaken_for(bytes);
   if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    fail("onnx", "{}: the file has more than 2 GB, which no ONNX file may have", file);
+  check_size(bytes.size(), file);
 
-  onnx::ModelProto proto;
+  auto source = std::make_shared<OnnxSource>();
+  onnx::ModelProto& proto = source->proto;
   {
     const google::protobuf::LogSilencer
         silence;  // protobuf would print what is wrong, and say less than we do
@@ -316,11 +374,37 @@ Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
       fail("onnx", "{}: this is not an ONNX file, or one that is cut off or damaged; get it again", file);
   }
   if (!proto.has_graph()) fail("onnx", "{}: this is not an ONNX model: there is no network in it", file);
-  return Reader(proto, file, bytes.size()).read();
+  source->tensors = all_tensors(proto);
+  std::uint64_t size = bytes.size();
+  if (!folder.empty()) size += embed_external_data(source->tensors, folder, file);
+  Model model = Reader(proto, file, size).read(*source);
+  model.source = std::move(source);
+  return model;
+}
+
+}  // namespace
+
+std::vector<std::string> known_operators() {
+  std::vector<std::string> known = foldable_operators();
+  for (const auto& [name, importer] : all_importers()) known.push_back(name);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
+
+Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
+  return read(bytes, file, "");
 }
 
 Model read_onnx(const std::filesystem::path& path) {
-  return from_onnx_bytes(read_file(path), path.string());
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    fail("onnx", "{}: this is a folder; give the .onnx file in it", path.string());
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    fail("onnx", "{}: this is a device or a pipe; give an .onnx file", path.string());  // may have no end
+  if (const auto size = std::filesystem::file_size(path, error); !error) check_size(size, path.string());
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return read(read_file(path), path.string(), folder);
 }
 
 }  // namespace lwsvm

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/model.h"
 
@@ -15,5 +16,8 @@ namespace lwsvm {
 
 Model read_onnx(const std::filesystem::path& path);
 Model from_onnx_bytes(std::string_view bytes, const std::string& file);  // `file` is for messages
+
+// Every operator that is known, sorted; docs/onnx.md says what is supported of each.
+std::vector<std::string> known_operators();
 
 }  // namespace lwsvm

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "model/onnx_momentum.h"
 #include "model/onnx_names.h"
+#include "model/onnx_source.h"
 #include "net/layers/activations.h"
 #include "net/layers/arithmetic_layers.h"
 #include "net/layers/batch_norm_layer.h"
@@ -103,8 +104,8 @@ class GraphWriter {
     if (auto* l = dynamic_cast<const SliceLayer*>(&layer)) return write_slice(*l);
     if (auto* l = dynamic_cast<const DropoutLayer*>(&layer))
       return (void)add("Dropout", {input(), scalar("ratio", l->rate())});
-    if (dynamic_cast<const SoftmaxLayer*>(&layer))
-      return set(add("Softmax", inputs()), "axis", std::int64_t{1});
+    if (auto* l = dynamic_cast<const SoftmaxLayer*>(&layer))
+      return set(add(std::string(l->kind()), inputs()), "axis", std::int64_t{1});
     fail("onnx", "node '{}': layers of kind {} cannot be written", name_, layer.kind());
   }
 
@@ -282,6 +283,11 @@ void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
     all["lwsvm.class_names"] =
         nlohmann::json(info.class_names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
+  for (auto& entry : *proto.mutable_metadata_props())
+    if (const auto found = all.find(entry.key()); found != all.end()) {
+      if (entry.value() != found->second) entry.set_value(found->second);
+      all.erase(found);
+    }
   for (const auto& [key, value] : all) {
     onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
     entry.set_key(key);
@@ -289,9 +295,7 @@ void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
   }
 }
 
-}  // namespace
-
-std::string to_onnx_bytes(const Model& model) {
+onnx::ModelProto new_file(const Model& model) {
   onnx::ModelProto proto;
   proto.set_ir_version(kIrVersion);
   proto.set_producer_name("lwsvm");
@@ -301,6 +305,13 @@ std::string to_onnx_bytes(const Model& model) {
   opset.set_version(kOpsetVersion);
   proto.mutable_graph()->set_name(model.info.name.empty() ? "lwsvm" : model.info.name);
   GraphWriter(model.graph, *proto.mutable_graph()).write();
+  return proto;
+}
+
+}  // namespace
+
+std::string to_onnx_bytes(const Model& model) {
+  onnx::ModelProto proto = model.source ? with_parameters(*model.source, model.graph) : new_file(model);
   write_metadata(model.info, proto);
 
   if (proto.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max()))

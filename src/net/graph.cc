@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "net/layers/shape_layers.h"
+#include "net/layers/softmax_layer.h"
 
 namespace lwsvm {
 
@@ -56,8 +58,15 @@ int Graph::add(std::string name, std::shared_ptr<const Layer> layer, std::vector
 }
 
 int Graph::scores() const {
-  const Node& last = node(output_);
-  return !last.is_input() && last.layer->kind() == "Softmax" ? last.inputs[0] : output_;
+  int found = output_;
+  for (int at = output_; !node(at).is_input() && node(at).inputs.size() == 1; at = node(at).inputs[0]) {
+    const Layer& layer = *node(at).layer;
+    if (is_head(layer))
+      found = node(at).inputs[0];
+    else if (!dynamic_cast<const ReshapeLayer*>(&layer) && !dynamic_cast<const FlattenLayer*>(&layer))
+      break;
+  }
+  return found;
 }
 
 std::vector<int> Graph::inputs() const {

@@ -398,5 +398,27 @@ TEST(LayerProblem, ShortChunksAreHarmless) {
   }
 }
 
+TEST(LayerMemory, IsWhatTheProblemTakes) {
+  for (const NamedNet& net : all_nets()) {
+    const Case test = make_case(net, 5);
+    for (int open : refinable_layers(test.graph))
+      for (int level = 0; level <= free_layer_count(test.graph, open); ++level)
+        for (std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{40} << 10}) {
+          LayerProblemOptions options = options_for(level);
+          options.memory = memory;
+          const LayerMemory expected = memory_of(test.graph, open, samples, options);
+          if (expected.slopes > memory) continue;
+          LayerProblem problem(test.graph, open, test.source, test.margins, options, Threads(1));
+          SCOPED_TRACE(net.name + std::string(" ") + test.graph.node(open).name);
+          EXPECT_EQ(problem.form(), expected.form);
+          EXPECT_EQ(problem.cache_bytes(), expected.total() - expected.blocks);
+          if (expected.form == "factored")
+            EXPECT_EQ(problem.blocks().block_bytes(), expected.blocks);
+          else
+            EXPECT_LE(problem.blocks().block_bytes(), expected.blocks);
+        }
+  }
+}
+
 }  // namespace
 }  // namespace lwsvm

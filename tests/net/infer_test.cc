@@ -13,6 +13,7 @@
 #include "net/layers/pooling_layers.h"
 #include "net/layers/prelu_layer.h"
 #include "net/layers/shape_layers.h"
+#include "net/layers/smooth_layers.h"
 #include "net/layers/softmax_layer.h"
 
 namespace lwsvm {
@@ -140,6 +141,10 @@ TEST(Layers, SayWhetherTheyAreLinear) {
       {layer<MaximumLayer>(), Linearity::piecewise_linear},
       {layer<MaxPoolLayer>(window(2)), Linearity::piecewise_linear},
       {layer<GlobalPoolLayer>(GlobalPoolLayer::Reduction::maximum), Linearity::piecewise_linear},
+      {layer<SigmoidLayer>(), Linearity::neither},
+      {layer<ProductLayer>(), Linearity::neither},
+      {layer<ResponseNormLayer>(3, 1.0f, 1.0f, 1.0f), Linearity::neither},
+      {layer<ArgMaxLayer>(), Linearity::neither},
       {layer<SoftmaxLayer>(), Linearity::neither}};
   for (const auto& [what, linearity] : known) EXPECT_EQ(what->linearity(), linearity) << what->kind();
 }

@@ -12,6 +12,7 @@
 #include "net/layers/pooling_layers.h"
 #include "net/layers/prelu_layer.h"
 #include "net/layers/shape_layers.h"
+#include "net/layers/smooth_layers.h"
 #include "net/layers/softmax_layer.h"
 #include "net/program.h"
 
@@ -222,14 +223,77 @@ TEST(Moving, PutsEveryElementWhereItBelongs) {
   expect_layer_like_naive(layer<DropoutLayer>(0.5f), {{3, 5, 7}}, "Dropout outside of training");
 }
 
+TEST(Smooth, FollowTheirDefinitions) {
+  expect_layer_like_naive(layer<SigmoidLayer>(), {{3, 5, 7}}, "Sigmoid");
+  expect_layer_like_naive(layer<TanhLayer>(), {{3, 5, 7}}, "Tanh");
+  expect_layer_like_naive(layer<ProductLayer>(), {{3, 5, 7}, {3, 5, 7}}, "Mul");
+  expect_layer_like_naive(layer<ResponseNormLayer>(3, 0.5f, 0.75f, 1.0f), {{7, 3, 2}}, "LRN");
+  expect_layer_like_naive(layer<ResponseNormLayer>(4, 2.0f, 0.5f, 2.0f), {{5, 3, 2}}, "LRN, even");
+  expect_layer_like_naive(layer<ResponseNormLayer>(9, 1.0f, 1.0f, 1.0f), {{3, 1, 2}}, "LRN, wide");
+}
+
+TEST(Smooth, AValueTimesItsOwnSigmoid) {  // one value that is used twice
+  Graph graph;
+  const int x = graph.add_input("x", {3, 2, 2});
+  graph.add("swish", layer<ProductLayer>(), {x, graph.add("gate", layer<SigmoidLayer>(), {x})});
+  expect_like_naive(graph, 5, 11);
+}
+
+TEST(Smooth, SigmoidSurvivesLargeInputs) {
+  Graph graph;
+  graph.add("sigmoid", layer<SigmoidLayer>(), {graph.add_input("x", {4})});
+  Program program(graph, {});
+  program.load(graph);
+  Workspace workspace = program.make_workspace();
+  const float values[] = {-1e30f, -100.0f, 100.0f, 1e30f};
+  std::copy_n(values, 4, program.input(workspace));
+  program.forward(workspace, PatternUse::ignore);
+  const float* y = program.output(workspace);
+  EXPECT_EQ(y[0], 0.0f);
+  EXPECT_NEAR(y[1], 3.78e-44, 1e-45);
+  EXPECT_EQ(y[2], 1.0f);
+  EXPECT_EQ(y[3], 1.0f);
+}
+
 TEST(Softmax, FollowsItsDefinition) {
-  for (int samples : {1, 37}) {
+  for (bool logarithm : {false, true})
+    for (const Shape& shape : {Shape{10}, Shape{3, 4}})
+      for (int samples : {1, 37}) {
+        Graph graph;
+        graph.add("softmax", layer<SoftmaxLayer>(logarithm), {graph.add_input("x", shape)});
+        graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+                  {1});  // or it would be left out: scores are what goes into a softmax
+        expect_like_naive(graph, samples, 3);
+      }
+}
+
+TEST(ArgMax, IsTheFirstOrTheLastOfTheLargest) {
+  for (bool last : {false, true}) {
     Graph graph;
-    graph.add("softmax", layer<SoftmaxLayer>(), {graph.add_input("x", {10})});
-    graph.add("behind", layer<FlattenLayer>(),
-              {1});  // or it would be left out: scores are what goes into a softmax
-    expect_like_naive(graph, samples, 3);
+    const int x = graph.add_input("x", {2, 3});
+    ProgramOptions options;
+    options.target = graph.add("argmax", layer<ArgMaxLayer>(last), {x});
+    EXPECT_EQ(graph.node(options.target).shape, (Shape{2, 1}));
+    EXPECT_EQ(graph.scores(), x);
+    Program program(graph, options);
+    program.load(graph);
+    Workspace workspace = program.make_workspace();
+    const float values[] = {1, 5, 5, 7, 2, 7};
+    std::copy_n(values, 6, program.input(workspace));
+    program.forward(workspace, PatternUse::ignore);
+    EXPECT_EQ(program.output(workspace)[0], last ? 2.0f : 1.0f);
+    EXPECT_EQ(program.output(workspace)[1], last ? 2.0f : 0.0f);
   }
+}
+
+TEST(Graph, FindsTheScoresBeforeWhateverTurnsThemIntoClasses) {
+  Graph graph;
+  int x = graph.add_input("x", {4, 1, 1});
+  const int scores = x = graph.add("abs", layer<AbsLayer>(), {x});
+  x = graph.add("softmax", layer<SoftmaxLayer>(), {x});
+  x = graph.add("list", layer<FlattenLayer>(), {x});
+  graph.add("class", layer<ArgMaxLayer>(), {x});
+  EXPECT_EQ(graph.scores(), scores);
 }
 
 TEST(Softmax, AtTheEndIsLeftOutOfTheScoresAndSurvivesLargeOnes) {

@@ -13,6 +13,7 @@
 #include "net/layers/pooling_layers.h"
 #include "net/layers/prelu_layer.h"
 #include "net/layers/shape_layers.h"
+#include "net/layers/smooth_layers.h"
 #include "net/layers/softmax_layer.h"
 
 namespace lwsvm::naive {
@@ -237,13 +238,31 @@ double constant(const std::vector<float>& values, const Tensor& x, std::int64_t 
   return static_cast<double>(values[static_cast<std::size_t>(coordinates(i, x.shape)[0])]);
 }
 
-Tensor softmax(const Tensor& x) {
+Tensor softmax(const Tensor& x, bool logarithm) {  // over the last axis
   Tensor y(x.shape, x.samples);
-  for (std::int64_t n = 0; n < x.samples; ++n) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < x.size(); ++i) sum += std::exp(x(n, i));
-    for (std::int64_t i = 0; i < x.size(); ++i) y(n, i) = std::exp(x(n, i)) / sum;
-  }
+  const std::int64_t size = x.shape.back();
+  for (std::int64_t n = 0; n < x.samples; ++n)
+    for (std::int64_t row = 0; row < x.size(); row += size) {
+      double sum = 0;
+      for (std::int64_t i = row; i < row + size; ++i) sum += std::exp(x(n, i));
+      for (std::int64_t i = row; i < row + size; ++i)
+        y(n, i) = logarithm ? x(n, i) - std::log(sum) : std::exp(x(n, i)) / sum;
+    }
+  return y;
+}
+
+Tensor response_norm(const Tensor& x, const ResponseNormLayer& l) {
+  Tensor y(x.shape, x.samples);
+  const std::int64_t pixels = x.shape[1] * x.shape[2];
+  const double alpha = l.alpha(), beta = l.beta(), bias = l.bias();
+  for_each_pixel(x, [&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+    const std::int64_t pixel = h * x.shape[2] + w;
+    double sum = 0;  // floor((size - 1) / 2) channels before, ceil((size - 1) / 2) behind
+    for (std::int64_t j = c - (l.size() - 1) / 2; j <= c + l.size() / 2; ++j)
+      if (j >= 0 && j < x.shape[0]) sum += x(n, j * pixels + pixel) * x(n, j * pixels + pixel);
+    const double base = bias + alpha / static_cast<double>(l.size()) * sum;
+    y(n, c * pixels + pixel) = x(n, c * pixels + pixel) / std::pow(base, beta);
+  });
   return y;
 }
 
@@ -366,7 +385,19 @@ Tensor evaluate(const Node& node, const Inputs& in, const double* p, double* sta
     if (training && l->rate() != 0) throw std::logic_error("dropout in training is random");
     return x;
   }
-  if (as<SoftmaxLayer>(node)) return softmax(x);
+  if (const auto* l = as<SoftmaxLayer>(node)) return softmax(x, l->logarithm());
+  if (as<SigmoidLayer>(node))
+    return elementwise(x, [](double v, std::int64_t) { return 1 / (1 + std::exp(-v)); });
+  if (as<TanhLayer>(node))
+    return elementwise(x, [](double v, std::int64_t) {
+      return (std::exp(v) - std::exp(-v)) / (std::exp(v) + std::exp(-v));
+    });
+  if (as<ProductLayer>(node)) {
+    Tensor y = x;
+    for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] *= in[1]->values[i];
+    return y;
+  }
+  if (const auto* l = as<ResponseNormLayer>(node)) return response_norm(x, *l);
   throw std::logic_error("no naive " + std::string(node.layer->kind()));
 }
 

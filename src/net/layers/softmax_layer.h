@@ -1,5 +1,11 @@
-// y_k = exp(x_k) / sum_j exp(x_j) over a vector of scores. Neither linear nor piecewise linear: an output
-// only.
+// What a classifier ends with: over the last axis of a sample,
+//
+//   Softmax      y_k = exp(x_k) / sum_j exp(x_j)
+//   LogSoftmax   y_k = x_k - log sum_j exp(x_j)
+//   ArgMax       y = the k with the largest x_k, the first of them (or the last)
+//
+// Neither linear nor piecewise linear; none changes which class scores highest. Graph::scores() is what they
+// are applied to.
 #pragma once
 
 #include "net/layer.h"
@@ -8,11 +14,34 @@ namespace lwsvm {
 
 class SoftmaxLayer final : public Layer {
  public:
-  std::string_view kind() const override { return "Softmax"; }
+  explicit SoftmaxLayer(bool logarithm = false) : logarithm_(logarithm) {}
+  bool logarithm() const { return logarithm_; }
+
+  std::string_view kind() const override { return logarithm_ ? "LogSoftmax" : "Softmax"; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
   LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  bool logarithm_;
 };
+
+class ArgMaxLayer final : public Layer {  // the last axis becomes 1
+ public:
+  explicit ArgMaxLayer(bool last = false) : last_(last) {}
+
+  std::string_view kind() const override { return "ArgMax"; }
+  Linearity linearity() const override { return Linearity::neither; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+ private:
+  bool last_;
+};
+
+// Softmax, LogSoftmax or ArgMax.
+bool is_head(const Layer& layer);
 
 }  // namespace lwsvm

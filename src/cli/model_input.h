@@ -1,0 +1,17 @@
+// Networks of other programs expect their pixels in some way that their file does not tell.
+#pragma once
+
+#include "base/progress.h"
+#include "cli/task.h"
+
+namespace lwsvm::cli {
+
+// Brings data and network together: normalises as the options say, or as the file says if lwsvm wrote it into
+// its metadata, and arranges the pixels as the network takes them. Notes the normalisation in the metadata.
+// Throws Error where that cannot be: if the network carries its own normalisation and another is given, or
+// takes no such data, or has weights that are not numbers.
+void fit_input(Model& model, const NormalizeOptions& options, const DataSet& data, Terminal& terminal);
+
+bool is_foreign(const ModelInfo& info);  // written by another program
+
+}  // namespace lwsvm::cli

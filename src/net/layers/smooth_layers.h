@@ -1,0 +1,56 @@
+// Sigmoid, tanh, products of two values, local response normalisation: neither linear nor piecewise linear.
+// A network may have them in front of the layers that are refined, never behind.
+#pragma once
+
+#include "net/layer.h"
+
+namespace lwsvm {
+
+class SmoothLayer : public Layer {
+ public:
+  Linearity linearity() const override { return Linearity::neither; }
+  Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
+};
+
+class SigmoidLayer final : public SmoothLayer {  // 1 / (1 + exp(-x))
+ public:
+  std::string_view kind() const override { return "Sigmoid"; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+};
+
+class TanhLayer final : public SmoothLayer {
+ public:
+  std::string_view kind() const override { return "Tanh"; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+};
+
+class ProductLayer final : public SmoothLayer {  // x_0 * x_1, element by element
+ public:
+  std::string_view kind() const override { return "Mul"; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+};
+
+// y_c = x_c / (bias + alpha / size * sum_j x_j^2)^beta over `size` channels j around c, those that exist
+// [KSH12].
+class ResponseNormLayer final : public SmoothLayer {
+ public:
+  ResponseNormLayer(std::int64_t size, float alpha, float beta, float bias);
+
+  std::string_view kind() const override { return "LRN"; }
+  Shape infer(std::span<const Shape> inputs) const override { return only_image(kind(), inputs); }
+  std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
+  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+  std::int64_t size() const { return size_; }
+  float alpha() const { return alpha_; }
+  float beta() const { return beta_; }
+  float bias() const { return bias_; }
+
+ private:
+  std::int64_t size_;
+  float alpha_, beta_, bias_;
+};
+
+}  // namespace lwsvm
