@@ -8,7 +8,7 @@
 namespace lwsvm::cli {
 namespace {
 
-constexpr const char* normalize_key = "lwsvm.normalize";
+constexpr const char* kNormalizeKey = "lwsvm.normalize";
 
 std::string to_text(const NormalizationOptions& options) {
   nlohmann::json text{{"mean", options.mean}, {"std", options.std}};
@@ -18,7 +18,7 @@ std::string to_text(const NormalizationOptions& options) {
 
 NormalizationOptions noted(const ModelInfo& info) {
   NormalizationOptions options;
-  const auto found = info.metadata.find(normalize_key);
+  const auto found = info.metadata.find(kNormalizeKey);
   if (found == info.metadata.end()) return options;
   try {
     const auto text = nlohmann::json::parse(found->second);
@@ -39,7 +39,7 @@ void adapt(Model& model, NormalizationOptions options, const DataSet& data, Term
   if (inputs.size() != 1 || !can_take(model.graph.node(inputs[0]).shape, sample))
     return;  // check_fit says why
   if (options.given()) {
-    model.info.metadata[normalize_key] = to_text(options);
+    model.info.metadata[kNormalizeKey] = to_text(options);
   } else {
     terminal.line(
         "the file does not say how its pixels are normalised; they are taken as they are stored: see "

@@ -397,7 +397,7 @@ int refine(const Common& common, RefineCommand command) {
   return end == RefineEnd::stopped && !reporter.timed_out() ? interrupt_exit_code() : done;
 }
 
-constexpr const char* footer = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
+constexpr const char* kFooter = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
   F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
 
 When things stop:
@@ -415,7 +415,7 @@ void add_refine(CLI::App& app, Common& common) {
   auto command = std::make_shared<RefineCommand>();
   CLI::App* sub =
       app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
-  sub->footer(footer);
+  sub->footer(kFooter);
   sub->add_option("network", command->input, "ONNX file to refine");
   command->task.add_to(*sub);
   command->task.add_augment_to(*sub);

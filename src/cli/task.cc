@@ -11,10 +11,10 @@
 namespace lwsvm::cli {
 namespace {
 
-constexpr const char* split_key = "lwsvm.split";
+constexpr const char* kSplitKey = "lwsvm.split";
 
 std::optional<SplitChoice> split_of(const ModelInfo& info, const DataSet& data) {
-  const auto known = info.metadata.find(split_key);
+  const auto known = info.metadata.find(kSplitKey);
   if (known == info.metadata.end() || info.data != data.name) return {};
   unsigned long long count = 0, seed = 0;
   if (std::sscanf(known->second.c_str(), "val=%llu seed=%llu", &count, &seed) != 2) return {};
@@ -107,7 +107,7 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void Task::note_split(ModelInfo& info) const {
-  info.metadata[split_key] = fmt::format("val={} seed={}", choice.validation, choice.seed);
+  info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);
 }
 
 const SampleView& Task::part(const std::string& name) const {

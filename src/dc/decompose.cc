@@ -18,12 +18,12 @@
 namespace lwsvm {
 namespace {
 
-constexpr int none = -1;
+constexpr int kNone = -1;
 
-// A value as the difference of two nodes; d = none is zero. Affine: linear in the open layer's weights, or
+// A value as the difference of two nodes; d = kNone is zero. Affine: linear in the open layer's weights, or
 // constant.
 struct Pair {
-  int c = none, d = none;
+  int c = kNone, d = kNone;
   bool affine = true;
   bool constant = false;  // does not depend on the open layer at all
 };
@@ -94,18 +94,18 @@ class Decomposer {
     return node;
   }
 
-  // Arithmetic on nodes where `none` is zero.
+  // Arithmetic on nodes where `kNone` is zero.
   int sum(const std::vector<int>& terms) {
     std::vector<int> present;
     for (int term : terms)
-      if (term != none) present.push_back(term);
-    if (present.empty()) return none;
+      if (term != kNone) present.push_back(term);
+    if (present.empty()) return kNone;
     return present.size() == 1 ? present[0] : add(std::make_shared<AddLayer>(), present);
   }
-  int difference(int a, int b) { return b == none ? a : add(std::make_shared<SubtractLayer>(), {a, b}); }
+  int difference(int a, int b) { return b == kNone ? a : add(std::make_shared<SubtractLayer>(), {a, b}); }
   int maximum(int a, int b) {
-    if (b == none) return add_free(std::make_shared<ReluLayer>(), {a});
-    if (a == none) return add_free(std::make_shared<ReluLayer>(), {b});
+    if (b == kNone) return add_free(std::make_shared<ReluLayer>(), {a});
+    if (a == kNone) return add_free(std::make_shared<ReluLayer>(), {b});
     return add_free(std::make_shared<MaximumLayer>(), {a, b});
   }
   int shifted(int node, float offset) {
@@ -114,7 +114,7 @@ class Decomposer {
                : add(std::make_shared<AffineLayer>(std::vector<float>{}, std::vector<float>{offset}), {node});
   }
   int scaled(int node, const std::vector<float>& factors) {
-    if (node == none || !any_nonzero(factors)) return none;
+    if (node == kNone || !any_nonzero(factors)) return kNone;
     if (std::all_of(factors.begin(), factors.end(), [](float f) { return f == 1.0f; })) return node;
     return add(std::make_shared<AffineLayer>(factors, std::vector<float>{}), {node});
   }
@@ -151,7 +151,7 @@ class Decomposer {
                 graph().parameters().begin() + copy.trained.begin);
     std::copy_n(tail_.statistics().begin() + node.statistics.begin, node.statistics.size,
                 graph().statistics().begin() + copy.statistics.begin);
-    return {added, none, true, constant};
+    return {added, kNone, true, constant};
   }
 
   //   ( A+ c + A- d + constant,  A- c + A+ d )
@@ -159,8 +159,9 @@ class Decomposer {
     const std::vector<float> plus = positive(weights, 1.0f), minus = positive(weights, -1.0f);
     const bool has_minus = any_nonzero(minus);
     Pair out;
-    out.c = sum({make(in.c, plus, true), in.d != none && has_minus ? make(in.d, minus, false) : none});
-    out.d = sum({has_minus ? make(in.c, minus, false) : none, in.d != none ? make(in.d, plus, false) : none});
+    out.c = sum({make(in.c, plus, true), in.d != kNone && has_minus ? make(in.d, minus, false) : kNone});
+    out.d =
+        sum({has_minus ? make(in.c, minus, false) : kNone, in.d != kNone ? make(in.d, plus, false) : kNone});
     return out;
   }
 
@@ -169,7 +170,7 @@ class Decomposer {
     const auto apply = [&](int Pair::*part) {
       std::vector<int> inputs;
       for (const Pair& p : in) {
-        if (p.*part == none) return none;
+        if (p.*part == kNone) return kNone;
         inputs.push_back(p.*part);
       }
       return add(node.layer, inputs);
@@ -214,7 +215,7 @@ class Decomposer {
       const auto& layer = static_cast<const PadLayer&>(*node.layer);
       Pair out;
       out.c = add(node.layer, {in[0].c});
-      if (in[0].d != none)
+      if (in[0].d != kNone)
         out.d = add(std::make_shared<PadLayer>(layer.before(), layer.after(), 0.0f), {in[0].d});
       return out;
     }
@@ -260,16 +261,16 @@ class Decomposer {
   // A branch without a d stands beside branches that have one: zeros of its shape.
   Pair concat(const Node& node, const std::vector<Pair>& in) {
     std::vector<int> c, d;
-    const bool any = std::any_of(in.begin(), in.end(), [](const Pair& p) { return p.d != none; });
+    const bool any = std::any_of(in.begin(), in.end(), [](const Pair& p) { return p.d != kNone; });
     for (const Pair& p : in) {
       c.push_back(p.c);
       if (any)
         d.push_back(
-            p.d != none
+            p.d != kNone
                 ? p.d
                 : add(std::make_shared<AffineLayer>(std::vector<float>{0.0f}, std::vector<float>{}), {p.c}));
     }
-    return {add(node.layer, c), any ? add(node.layer, d) : none};
+    return {add(node.layer, c), any ? add(node.layer, d) : kNone};
   }
 
   Pair piecewise(const Node& node, const std::vector<Pair>& in) {
@@ -298,13 +299,13 @@ class Decomposer {
     if (kind == "MaxPool") {
       const auto& layer = static_cast<const MaxPoolLayer&>(*node.layer);
       const int top = add_free(node.layer, {difference(in[0].c, in[0].d)});
-      if (in[0].d == none) return {top, none};
+      if (in[0].d == kNone) return {top, kNone};
       const int total = add(std::make_shared<SumPoolLayer>(layer.window()), {in[0].d});
       return {sum({top, total}), total};
     }
     if (kind == "GlobalMaxPool") {
       const int top = add_free(node.layer, {difference(in[0].c, in[0].d)});
-      if (in[0].d == none) return {top, none};
+      if (in[0].d == kNone) return {top, kNone};
       const Shape& shape = graph().node(in[0].d).shape;
       const int mean = add(std::make_shared<GlobalPoolLayer>(GlobalPoolLayer::Reduction::average), {in[0].d});
       const int total = scaled(mean, {static_cast<float>(shape[1] * shape[2])});
@@ -337,7 +338,7 @@ class Decomposer {
       for (std::size_t j = 0; j < in.size(); ++j)
         if (j != k) terms.push_back(in[j].*down);
       int rival = sum(terms);
-      if (rival == none) rival = scaled_zero(in[k].c);
+      if (rival == kNone) rival = scaled_zero(in[k].c);
       rivals.push_back(rival);
       totals.push_back(in[k].*down);
     }
@@ -361,8 +362,8 @@ class Decomposer {
 
   void join(int convex, int shared, int concave) {
     std::vector<int> blocks{convex};
-    result_.has_shared = shared != none;
-    if (shared != none) blocks.push_back(shared);
+    result_.has_shared = shared != kNone;
+    if (shared != kNone) blocks.push_back(shared);
     blocks.push_back(concave);
     graph().set_output(add(std::make_shared<ConcatLayer>(0), blocks));
   }
@@ -387,7 +388,7 @@ class Decomposer {
     }
     const std::vector<float> bias(all.begin() + classes * q, all.end());
     const auto dense = [&](int input, std::vector<float> weights, bool with_bias) {
-      if (input == none) return none;
+      if (input == kNone) return kNone;
       if (with_bias) weights.insert(weights.end(), bias.begin(), bias.end());
       return add_with(std::make_shared<DenseLayer>(q, classes, with_bias), input, weights);
     };
@@ -398,7 +399,7 @@ class Decomposer {
 
   void summed_blocks(const Pair& scores) {
     const int c = as_vector(scores.c);
-    if (scores.d == none) return join(c, none, c);
+    if (scores.d == kNone) return join(c, kNone, c);
     const int d = as_vector(scores.d);
     const int classes = result_.classes;
     const auto square = [&](float diagonal) {

@@ -16,7 +16,7 @@ using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 using dnnl::memory;
 
-constexpr auto f32 = memory::data_type::f32;
+constexpr auto kFloat = memory::data_type::f32;
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -51,7 +51,7 @@ Desc weight_dims(std::int64_t out, std::int64_t in, const ConvolutionGeometry& g
   const memory::dims dims =
       g.groups == 1 ? memory::dims{out, in, g.kernel_height, g.kernel_width}
                     : memory::dims{g.groups, out / g.groups, in / g.groups, g.kernel_height, g.kernel_width};
-  return {dims, f32, any ? Tag::any : (g.groups == 1 ? plain : grouped_plain)};
+  return {dims, kFloat, any ? Tag::any : (g.groups == 1 ? plain : grouped_plain)};
 }
 
 Desc plain_weights(std::int64_t out, std::int64_t in, const ConvolutionGeometry& g) {
@@ -118,9 +118,9 @@ struct Convolution::Impl {
 Convolution::Impl::Impl(const ConvolutionGeometry& geometry, int samples, ConvolutionUse wanted)
     : g(geometry), use(wanted) {
   SingleThreadScope single;
-  input = Desc({samples, g.in_channels, g.in_height, g.in_width}, f32, Tag::nhwc);
-  output = Desc({samples, g.out_channels, g.out_height, g.out_width}, f32, Tag::nhwc);
-  if (use.bias) bias = Desc({g.out_channels}, f32, Tag::a);
+  input = Desc({samples, g.in_channels, g.in_height, g.in_width}, kFloat, Tag::nhwc);
+  output = Desc({samples, g.out_channels, g.out_height, g.out_width}, kFloat, Tag::nhwc);
+  if (use.bias) bias = Desc({g.out_channels}, kFloat, Tag::a);
   const Window window{{g.stride_height, g.stride_width},
                       {g.dilation_height - 1, g.dilation_width - 1},
                       {g.pad_top, g.pad_left},

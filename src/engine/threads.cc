@@ -17,7 +17,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int spins_before_sleep = 2000;  // some ten microseconds: about what waking a thread costs
+constexpr int kSpinsBeforeSleep = 2000;  // some ten microseconds: about what waking a thread costs
 
 thread_local bool inside_for_each = false;
 
@@ -72,7 +72,7 @@ class Threads::Pool {
     work(0);
     for (int spin = 0; working_.load(std::memory_order_acquire) > 0; ++spin) {
       relax();
-      if (spin > spins_before_sleep) {
+      if (spin > kSpinsBeforeSleep) {
         std::unique_lock lock(mutex_);
         finished_.wait(lock, [this] { return working_.load(std::memory_order_acquire) == 0; });
       }
@@ -84,7 +84,7 @@ class Threads::Pool {
   void serve(int worker) {
     std::uint64_t seen = 0;
     for (;;) {
-      for (int spin = 0; spin < spins_before_sleep && generation_.load(std::memory_order_acquire) == seen;
+      for (int spin = 0; spin < kSpinsBeforeSleep && generation_.load(std::memory_order_acquire) == seen;
            ++spin)
         relax();
       if (generation_.load(std::memory_order_acquire) == seen) {

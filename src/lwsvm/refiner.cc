@@ -11,8 +11,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr double least_gain_of_a_pass = 0.005;
-constexpr double first_mu_over_lambda = 100;  // of an inner solve: its first epoch stays close to w_t
+constexpr double kLeastGainOfAPass = 0.005;
+constexpr double kFirstMuOverLambda = 100;  // of an inner solve: its first epoch stays close to w_t
 
 double half_square(std::span<const float> w) {
   double sum = 0;
@@ -112,11 +112,11 @@ Refiner::~Refiner() = default;
 
 double Refiner::initial_mu(int node) const {
   if (options_.mu) return *options_.mu;
-  if (options_.mode == RefineMode::paper) return paper_mu_over_lambda * options_.lambda;
+  if (options_.mode == RefineMode::paper) return kPaperMuOverLambda * options_.lambda;
   const int free = free_layer_count(graph_, node);
-  if (free == 0) return least_mu_over_lambda * options_.lambda;
+  if (free == 0) return kLeastMuOverLambda * options_.lambda;
   const bool bounds_the_loss = first_level(node) == free;
-  return (bounds_the_loss ? bound_mu_over_lambda : labels_mu_over_lambda) * options_.lambda;
+  return (bounds_the_loss ? kBoundMuOverLambda : kLabelsMuOverLambda) * options_.lambda;
 }
 
 NetworkQuality Refiner::quality(const LossSums& training) {
@@ -170,7 +170,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
     best_pass_ = pass_;
   }
   const double gained = pass_start_objective_ - current_.objective;
-  const bool little = gained < least_gain_of_a_pass * pass_start_objective_;
+  const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
   if (passes_below_best_ >= options_.patience) return RefineEnd::validation_fell;
   if (little) return RefineEnd::little_gained;
@@ -280,12 +280,12 @@ void Refiner::open(int node, int level, double mu, std::unique_ptr<LayerProblem>
   if (options_.mode == RefineMode::paper) {
     options.schedule.fixed_batches = true;
   } else {
-    options.first_mu = first_mu_over_lambda * options_.lambda;
+    options.first_mu = kFirstMuOverLambda * options_.lambda;
     options.schedule.rest_below = 0.1;
   }
   options.seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
   BlockAscent& blocks = problem->blocks();
-  auto active = std::unique_ptr<ActiveSolve>(
+  auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
       new ActiveSolve{node, std::move(problem), BcfwSolver(blocks, weights(node), options, threads_), mu});
   active->level = static_cast<std::uint64_t>(level);
   active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
@@ -402,8 +402,8 @@ bool Refiner::settle(const Candidate& candidate, const Summary& summary, std::sp
   // this order, because a wider space costs a convolution a psi for each sample.
   update.reason = "the objective would have risen";
   mu_[layer_index_] = mu;
-  if (++active_->attempt >= most_attempts) return true;
-  const bool last_attempt = active_->attempt + 1 == most_attempts;
+  if (++active_->attempt >= kMostAttempts) return true;
+  const bool last_attempt = active_->attempt + 1 == kMostAttempts;
   if (last_attempt && options_.search == Search::automatic && widen(summary)) return false;
   active_->mu = mu;
   active_->solver.set_regularisation(options_.lambda, mu);

@@ -35,10 +35,10 @@ struct Trial {
 Verdict judge(const Trial& trial);
 double next_mu(const Trial& trial, Verdict verdict, double mu, double lambda);
 
-inline constexpr double bound_mu_over_lambda = 1.0;
-inline constexpr double labels_mu_over_lambda = 10.0;
-inline constexpr double paper_mu_over_lambda = 10.0;
-inline constexpr double least_mu_over_lambda = 0.01;
-inline constexpr int most_attempts = 4;
+inline constexpr double kBoundMuOverLambda = 1.0;
+inline constexpr double kLabelsMuOverLambda = 10.0;
+inline constexpr double kPaperMuOverLambda = 10.0;
+inline constexpr double kLeastMuOverLambda = 0.01;
+inline constexpr int kMostAttempts = 4;
 
 }  // namespace lwsvm

@@ -5,7 +5,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t chunk_samples = 50;  // fixed, so that scores do not depend on the number of threads
+constexpr std::int64_t kChunkSamples = 50;  // fixed, so that scores do not depend on the number of threads
 
 }  // namespace
 
@@ -25,16 +25,16 @@ Evaluator::Compiled& Evaluator::compiled(std::int64_t samples) {
 
 void Evaluator::for_scores(const SampleSource& source, const Visit& visit) {
   const std::int64_t total = source.size();
-  const std::int64_t chunks = (total + chunk_samples - 1) / chunk_samples;
-  const std::int64_t rest = total - (chunks - 1) * chunk_samples;
+  const std::int64_t chunks = (total + kChunkSamples - 1) / kChunkSamples;
+  const std::int64_t rest = total - (chunks - 1) * kChunkSamples;
   if (total == 0) return;
-  Compiled& full = compiled(std::min(chunk_samples, total));
+  Compiled& full = compiled(std::min(kChunkSamples, total));
   Compiled& last = compiled(rest);
   const std::int64_t size = element_count(graph_.node(graph_.inputs()[0]).shape);
   threads_.for_each(static_cast<int>(chunks), [&](int chunk, int worker) {
     Compiled& entry = chunk + 1 == chunks ? last : full;
     Workspace& workspace = entry.workspaces[static_cast<std::size_t>(worker)];
-    const std::int64_t first = chunk * chunk_samples, samples = entry.program->samples();
+    const std::int64_t first = chunk * kChunkSamples, samples = entry.program->samples();
     float* input = entry.program->input(workspace);
     for (std::int64_t i = 0; i < samples; ++i) source.read(first + i, input + i * size);
     entry.program->forward(workspace, PatternUse::ignore);
@@ -43,11 +43,11 @@ void Evaluator::for_scores(const SampleSource& source, const Visit& visit) {
 }
 
 LossSums Evaluator::evaluate(const SampleSource& source, const Loss& loss) {
-  std::vector<LossSums> sums(static_cast<std::size_t>((source.size() + chunk_samples - 1) / chunk_samples));
+  std::vector<LossSums> sums(static_cast<std::size_t>((source.size() + kChunkSamples - 1) / kChunkSamples));
   for_scores(source, [&](std::int64_t first, std::int64_t samples, const float* scores) {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(samples));
     for (std::int64_t i = 0; i < samples; ++i) labels[static_cast<std::size_t>(i)] = source.label(first + i);
-    sums[static_cast<std::size_t>(first / chunk_samples)] = loss.evaluate(scores, labels, nullptr, 1.0f);
+    sums[static_cast<std::size_t>(first / kChunkSamples)] = loss.evaluate(scores, labels, nullptr, 1.0f);
   });
   LossSums total;
   for (const LossSums& part : sums) total.add(part);

@@ -9,10 +9,10 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t alignment = 16;  // floats
+constexpr std::int64_t kAlignment = 16;  // floats
 
 std::int64_t aligned(std::int64_t size) {
-  return (size + alignment - 1) / alignment * alignment;
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 bool contains(const std::vector<int>& list, int item) {

@@ -10,7 +10,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t range = 1 << 14;
+constexpr std::int64_t kRange = 1 << 14;
 
 struct AdagradRule {
   static constexpr const char* name = "adagrad";
@@ -85,7 +85,7 @@ class RuleSolver final : public Solver {
               const Threads& threads) override {
     LWSVM_CHECK(parameters.size() == first_.size() && gradient.size() == first_.size());
     rule_.step(++steps_);
-    threads.for_ranges(static_cast<std::int64_t>(parameters.size()), range,
+    threads.for_ranges(static_cast<std::int64_t>(parameters.size()), kRange,
                        [&](std::int64_t begin, std::int64_t end) {
                          rule_.apply(end - begin, parameters.data() + begin, gradient.data() + begin,
                                      first_.data() + begin, second_.data() + begin);

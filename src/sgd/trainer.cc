@@ -12,8 +12,8 @@ namespace lwsvm {
 namespace {
 
 // What the seed is used for; each is a stream of its own.
-constexpr std::uint64_t order_stream = 101;
-constexpr std::uint64_t dropout_stream = 102;
+constexpr std::uint64_t kOrderStream = 101;
+constexpr std::uint64_t kDropoutStream = 102;
 
 LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w,
                           const std::uint8_t* __restrict mask, float* __restrict gradient) {
@@ -57,7 +57,7 @@ TrainOutcome Trainer::run(TrainObserver& observer) {
 
 TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   const std::int64_t samples = train_.size();
-  Random order_random(options_.seed, order_stream, static_cast<std::uint64_t>(epoch_));
+  Random order_random(options_.seed, kOrderStream, static_cast<std::uint64_t>(epoch_));
   const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(samples), order_random);
   const std::int64_t first = position_;
   const Stopwatch watch;
@@ -68,7 +68,7 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
     const auto batch =
         std::span(order).subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(size));
     const std::uint64_t draw =
-        Random(options_.seed, dropout_stream, static_cast<std::uint64_t>(epoch_ * samples + position_))
+        Random(options_.seed, kDropoutStream, static_cast<std::uint64_t>(epoch_ * samples + position_))
             .next();
     running.add(runner_.differentiate(train_, batch, loss_, draw, gradient_));
     add_regulariser();

@@ -160,15 +160,15 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     for (const LayerUpdate& update : watcher.updates) {
       SCOPED_TRACE(net.name + ", " + update.layer);
       const bool svm_layer = update.layer == graph.node(refinable_layers(graph).back()).name;
-      const double first = options.lambda * (svm_layer                   ? least_mu_over_lambda
-                                             : update.form == "factored" ? bound_mu_over_lambda
-                                                                         : labels_mu_over_lambda);
+      const double first = options.lambda * (svm_layer                   ? kLeastMuOverLambda
+                                             : update.form == "factored" ? kBoundMuOverLambda
+                                                                         : kLabelsMuOverLambda);
       const double before = mu.contains(update.layer) ? mu[update.layer] : first;
       // Each rejection quadruples mu; what remains is the verdict on the last trial.
       const double attempts = std::log(update.mu / before) / std::log(4.0);
       EXPECT_NEAR(attempts, std::round(attempts), 1e-9);
       EXPECT_GE(attempts, -1e-9);
-      EXPECT_LT(attempts, most_attempts);
+      EXPECT_LT(attempts, kMostAttempts);
       const Trial trial{update.before, update.before - update.actual, update.before - update.predicted};
       EXPECT_NEAR(update.next_mu, next_mu(trial, judge(trial), update.mu, options.lambda), 1e-12);
       mu[update.layer] = update.next_mu;

@@ -9,7 +9,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t rows_per_partial = 64;  // sums run in float over this many rows, in double beyond
+constexpr std::int64_t kRowsPerPartial = 64;  // sums run in float over this many rows, in double beyond
 
 LWSVM_SIMD void affine_rows(const float* in, const float* __restrict scale, const float* __restrict shift,
                             std::int64_t rows, std::int64_t channels, float* out) {
@@ -54,9 +54,9 @@ template <typename Sum>
 void sum_by_partials(std::int64_t all_rows, std::int64_t channels, float* scratch, double* sums,
                      const Sum& sum) {
   std::fill_n(sums, 2 * channels, 0.0);
-  for (std::int64_t row = 0; row < all_rows; row += rows_per_partial) {
+  for (std::int64_t row = 0; row < all_rows; row += kRowsPerPartial) {
     std::fill_n(scratch, 2 * channels, 0.0f);
-    sum(row, std::min(rows_per_partial, all_rows - row), scratch, scratch + channels);
+    sum(row, std::min(kRowsPerPartial, all_rows - row), scratch, scratch + channels);
     for (std::int64_t c = 0; c < 2 * channels; ++c) sums[c] += static_cast<double>(scratch[c]);
   }
 }

@@ -75,7 +75,7 @@ PoolGeometry geometry_of(const CompileRequest& request, const WindowSpec& window
   return {request.samples, in[0], in[1], in[2], out[1], out[2], window};
 }
 
-constexpr std::uint8_t no_winner = 255;  // an absorbed ReLU is off in the whole window
+constexpr std::uint8_t kNoWinner = 255;  // an absorbed ReLU is off in the whole window
 
 // Lines of pixels, for one tap. Winners are as wide as the numbers here, and become bytes a line at a time:
 // so a loop over a dozen channels fills its vectors.
@@ -145,7 +145,7 @@ class MaxPoolKernel final : public Kernel {
           break;
         case PatternUse::record:
           std::fill_n(out, row_size(), start_);
-          std::fill_n(winners, row_size(), std::int32_t{no_winner});
+          std::fill_n(winners, row_size(), std::int32_t{kNoWinner});
           for_each_line(g_, n, oh, [&](const TapLine& line) {
             max_line(in + line.in, line, g_.channels, out + line.out, winners + line.out);
           });
@@ -347,7 +347,7 @@ void check_padding(std::string_view kind, const WindowSpec& w) {
 
 MaxPoolLayer::MaxPoolLayer(const WindowSpec& window) : window_(window) {
   check_padding(kind(), window);
-  if (window.height * window.width >= no_winner)
+  if (window.height * window.width >= kNoWinner)
     fail("net", "MaxPool windows have at most 254 taps, not {}x{}; over a whole image use GlobalMaxPool",
          window.height, window.width);
 }
