@@ -29,8 +29,8 @@ void on_signal(int signal) {
   if (received.compare_exchange_strong(none, signal)) {
     received_at = now;
   } else if (now - received_at > kEchoNanoseconds) {
-    ::_exit(128 +
-            signal);  // not exit: only async-signal-safe calls are allowed, and the user asked for "now"
+    // Not exit: only async-signal-safe calls are allowed here, and the user asked for "now".
+    ::_exit(128 + signal);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_input.h"
 #include "cli/task.h"
 #include "lwsvm/layer_problem.h"
 #include "model/onnx_reader.h"
@@ -56,7 +57,7 @@ std::string expected_input(const Model& model) {
   std::string order;
   if (shape.size() == 1) order = ", a list of pixels";
   if (shape.size() == 3) order = shape[0] <= 4 ? ", channels first" : shape[2] <= 4 ? ", channels last" : "";
-  const auto noted = model.info.metadata.find("lwsvm.normalize");
+  const auto noted = model.info.metadata.find(kNormalizeKey);
   const std::string pixels = noted != model.info.metadata.end() ? "normalised by " + noted->second
                              : normalises_itself(model.graph)
                                  ? "which it normalises itself"

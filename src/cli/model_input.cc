@@ -8,8 +8,6 @@
 namespace lwsvm::cli {
 namespace {
 
-constexpr const char* kNormalizeKey = "lwsvm.normalize";
-
 std::string to_text(const NormalizationOptions& options) {
   nlohmann::json text{{"mean", options.mean}, {"std", options.std}};
   if (options.scale) text["scale"] = *options.scale;

@@ -6,6 +6,9 @@
 
 namespace lwsvm::cli {
 
+// Where the metadata of a written network says how its pixels are normalised.
+inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
+
 // Brings data and network together: normalises as the options say, or as the file says if lwsvm wrote it into
 // its metadata, and arranges the pixels as the network takes them. Notes the normalisation in the metadata.
 // Throws Error where that cannot be: if the network carries its own normalisation and another is given, or

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <map>
 #include <sstream>
 #include <system_error>
@@ -13,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "data/cifar.h"
 #include "data/cifar_png.h"
 #include "data/input_file.h"
@@ -33,13 +33,12 @@ class Reporter {
  public:
   explicit Reporter(const FetchCallback& callback) : callback_(callback) {}
   void operator()(const std::string& step, std::size_t done = 0, std::size_t total = 0) const {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    if (callback_) callback_({step, done, total, passed.count()});
+    if (callback_) callback_({step, done, total, watch_.seconds()});
   }
 
  private:
   const FetchCallback& callback_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
 };
 
 // A folder ".NAME.partial-PID" beside the target, removed at the end of the scope.

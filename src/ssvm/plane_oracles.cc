@@ -10,20 +10,6 @@
 namespace lwsvm {
 namespace {
 
-LWSVM_SIMD double small_dot(const float* a, const float* b, std::int64_t size) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t j = 0; j < size; ++j) sum += static_cast<double>(a[j]) * static_cast<double>(b[j]);
-  return sum;
-}
-
-LWSVM_SIMD double wide_dot(const float* a, const double* b, std::int64_t size) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t j = 0; j < size; ++j) sum += static_cast<double>(a[j]) * b[j];
-  return sum;
-}
-
 // out += factor x
 LWSVM_SIMD void add_scaled(std::int64_t size, float factor, const float* __restrict x,
                            float* __restrict out) {
@@ -71,8 +57,8 @@ const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samp
     float* found = found_slopes_.data() + b * p;
     const float* own = slopes_.data() + samples[b] * p;
     const float* output = found_outputs_.data() + b * p;
-    losses[b] = small_dot(found, output, p) + found_offsets_[b];
-    gaps[b] = losses[b] - small_dot(own, output, p) - offsets_[samples[b]];
+    losses[b] = exact_dot(found, output, p) + found_offsets_[b];
+    gaps[b] = losses[b] - exact_dot(own, output, p) - offsets_[samples[b]];
     add_scaled(p, -1.0f, own, found);  // from here on the direction
   }
   const std::int64_t q = model_.inputs();
@@ -110,7 +96,7 @@ double FactoredOracle::mean_loss(const Weights& w) {
   for_batches(samples(), evaluation_batch_, [&](std::span<const std::int32_t> batch) {
     ask(batch, w);
     for (std::size_t b = 0; b < batch.size(); ++b)
-      sum += small_dot(found_slopes_.data() + b * p, found_outputs_.data() + b * p, p) + found_offsets_[b];
+      sum += exact_dot(found_slopes_.data() + b * p, found_outputs_.data() + b * p, p) + found_offsets_[b];
   });
   return sum / static_cast<double>(samples());
 }
@@ -144,8 +130,8 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
     float* found = found_rows_.data() + b * n;
     const float* own = rows_.data() + blocks[b] * n;
     const double* exact = w.exact.data();
-    losses[b] = wide_dot(found, exact, n) + found_offsets_[b];
-    gaps[b] = losses[b] - wide_dot(own, exact, n) - offsets_[blocks[b]];
+    losses[b] = exact_dot(found, exact, n) + found_offsets_[b];
+    gaps[b] = losses[b] - exact_dot(own, exact, n) - offsets_[blocks[b]];
     add_scaled(n, -1.0f, own, found);
   });
   rows_of_.assign(blocks.size(), -1);

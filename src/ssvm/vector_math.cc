@@ -9,7 +9,7 @@ namespace lwsvm {
 namespace {
 
 template <typename Other>
-LWSVM_SIMD double dot_range(std::int64_t count, const float* a, const Other* b) {
+LWSVM_SIMD double dot_range(const float* a, const Other* b, std::int64_t count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t j = 0; j < count; ++j) sum += static_cast<double>(a[j]) * static_cast<double>(b[j]);
@@ -18,15 +18,23 @@ LWSVM_SIMD double dot_range(std::int64_t count, const float* a, const Other* b) 
 
 }  // namespace
 
+double exact_dot(const float* a, const float* b, std::int64_t count) {
+  return dot_range(a, b, count);
+}
+
+double exact_dot(const float* a, const double* b, std::int64_t count) {
+  return dot_range(a, b, count);
+}
+
 double dot(const Threads& threads, std::span<const float> a, std::span<const double> b) {
   return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
-    return dot_range(end - begin, a.data() + begin, b.data() + begin);
+    return dot_range(a.data() + begin, b.data() + begin, end - begin);
   });
 }
 
 double squared_norm(const Threads& threads, std::span<const float> a) {
   return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
-    return dot_range(end - begin, a.data() + begin, a.data() + begin);
+    return dot_range(a.data() + begin, a.data() + begin, end - begin);
   });
 }
 

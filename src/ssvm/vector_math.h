@@ -27,6 +27,10 @@ Sum sum_over_ranges(const Threads& threads, std::int64_t size, const Part& part)
   return total;
 }
 
+// By one thread, summed in double.
+double exact_dot(const float* a, const float* b, std::int64_t count);
+double exact_dot(const float* a, const double* b, std::int64_t count);
+
 double dot(const Threads& threads, std::span<const float> a, std::span<const double> b);
 double squared_norm(const Threads& threads, std::span<const float> a);
 
