@@ -35,6 +35,7 @@ bool looks_numeric(const std::string& cell) {
   const auto [end, code] = std::from_chars(body.data(), body.data() + body.size(), value);
   const std::string_view unit = body.substr(static_cast<std::size_t>(end - body.data()));
   if (code != std::errc()) return false;
+  if (unit.size() > 1 && unit.starts_with('+')) return looks_numeric(std::string(unit.substr(1)));
   for (const std::string_view known : {"", "%", "x", "s", " B", " KiB", " MiB", " GiB", " TiB"}) {
     if (unit == known) return true;
   }

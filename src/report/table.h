@@ -43,7 +43,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };
 
-// "12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x" and "-" are numbers; "12x12" and "fc1" are not.
+// "12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x", "707+366" and "-" are numbers; "12x12" and "fc1" are
+// not.
 bool looks_numeric(const std::string& cell);
 
 std::string latex_escaped(std::string_view text);  // plain text as LaTeX source

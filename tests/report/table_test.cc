@@ -70,11 +70,11 @@ TEST(Table, LatexEscapesEverySpecialCharacter) {
 }
 
 TEST(Table, KnowsNumbers) {
-  for (const char* text :
-       {"12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x", "-", "+1", "8.3s", "1.2 GiB", "nan"}) {
+  for (const char* text : {"12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x", "-", "+1", "8.3s", "1.2 GiB",
+                           "nan", "707+366", "0.83+0.68", "1e+05"}) {
     EXPECT_TRUE(looks_numeric(text)) << text;
   }
-  for (const char* text : {"", "fc1", "12x12", "1x28x28", "%", "conv", "--", "1 2"}) {
+  for (const char* text : {"", "fc1", "12x12", "1x28x28", "%", "conv", "--", "1 2", "1+", "1+x"}) {
     EXPECT_FALSE(looks_numeric(text)) << text;
   }
 }
