@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kEchoNanoseconds = 300'000'000;
 
+int guards = 0;  // that live
+
 std::atomic<int> received{0};              // the first signal's number
 std::atomic<std::int64_t> received_at{0};  // and when it came
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
@@ -46,12 +48,13 @@ void install(int signal, struct sigaction& old) {
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  received = 0;
+  if (guards++ == 0) received = 0;
   install(SIGINT, old_interrupt_);
   install(SIGTERM, old_terminate_);
 }
 
 InterruptGuard::~InterruptGuard() {
+  --guards;
   ::sigaction(SIGINT, &old_interrupt_, nullptr);
   ::sigaction(SIGTERM, &old_terminate_, nullptr);
 }

@@ -12,10 +12,11 @@ namespace lwsvm {
 
 // Handles SIGINT and SIGTERM while it lives and puts the earlier handlers back afterwards. A signal that was
 // ignored when the program began stays ignored, as is the custom: so `nohup` works, and so a shell script's
-// `lwsvm ... &` does not hear SIGINT (send SIGTERM there).
+// `lwsvm ... &` does not hear SIGINT (send SIGTERM there). Guards may nest: a guard around several pieces of
+// work, each with its own, hears what comes between them too.
 class InterruptGuard {
  public:
-  InterruptGuard();  // also forgets an earlier interrupt
+  InterruptGuard();  // the outermost also forgets an earlier interrupt
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

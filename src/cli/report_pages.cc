@@ -28,6 +28,8 @@ void find_networks(RunHistory& run) {
   run.input = resolved("input");
   if (run.input.empty()) run.input = resolved("init");  // train --init
   run.output = resolved("output");
+  if (const auto model = run.first("end").value("model", nlohmann::ordered_json()); model.is_string())
+    run.output = place.resolve(model.get<std::string>()).string();  // a resumed run may have had another -o
 }
 
 std::string default_title(const std::vector<RunHistory>& runs) {

@@ -29,13 +29,19 @@ std::vector<bool> dependents(const Graph& network, int node) {
   return depends;
 }
 
-std::vector<bool> on_the_way_to_scores(const Graph& network, int node) {
-  std::vector<bool> on_way = dependents(network, node), needed(on_way.size(), false);
+std::vector<bool> needed_for_scores(const Graph& network) {
+  std::vector<bool> needed(network.nodes().size(), false);
   const int scores = network.scores();
   needed[static_cast<std::size_t>(scores)] = true;
   for (int i = scores; i >= 0; --i)
     if (needed[static_cast<std::size_t>(i)])
       for (int input : network.node(i).inputs) needed[static_cast<std::size_t>(input)] = true;
+  return needed;
+}
+
+std::vector<bool> on_the_way_to_scores(const Graph& network, int node) {
+  std::vector<bool> on_way = dependents(network, node);
+  const std::vector<bool> needed = needed_for_scores(network);
   for (std::size_t i = 0; i < on_way.size(); ++i) on_way[i] = on_way[i] && needed[i];
   return on_way;
 }

@@ -21,7 +21,10 @@ struct Tail {
 // Which nodes depend on `node`, itself included.
 std::vector<bool> dependents(const Graph& network, int node);
 
-// ... and of these the ones that the scores need: heads beside the scores do not count.
+// Which nodes the scores depend on.
+std::vector<bool> needed_for_scores(const Graph& network);
+
+// Of the dependents the ones that the scores need: heads beside the scores do not count.
 std::vector<bool> on_the_way_to_scores(const Graph& network, int node);
 
 // Throws Error when a layer behind the open one is neither linear nor piecewise linear, naming it and the

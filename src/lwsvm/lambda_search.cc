@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "base/error.h"
 #include "dc/tail.h"
+#include "lwsvm/frozen_prefix.h"
 #include "lwsvm/layer_problem.h"
 #include "net/evaluator.h"
 #include "ssvm/bcfw.h"
@@ -48,7 +51,11 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
   stopping.relative_gap = options.gap;
   stopping.max_epochs = options.max_epochs;
 
-  Evaluator evaluator(graph, threads);
+  const int from = frozen_prefix(graph, std::span(&node, 1));
+  std::optional<PrefixSource> prefix;
+  if (from >= 0) prefix.emplace(graph, from, validation, threads);
+  const SampleSource& judges = prefix ? static_cast<const SampleSource&>(*prefix) : validation;
+  Evaluator evaluator(graph, threads, from);
   const auto weights = graph.parameters().begin() + graph.node(node).trained.begin;
   LambdaChoice choice;
   double best = -1;
@@ -60,7 +67,7 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
     trial.epochs = summary.epochs;
     trial.train_loss = summary.mean_loss;
     std::copy(solver.weights().rounded.begin(), solver.weights().rounded.end(), weights);
-    trial.val_accuracy = evaluator.evaluate(validation, loss).accuracy();
+    trial.val_accuracy = evaluator.evaluate(judges, loss).accuracy();
     std::copy(anchor.begin(), anchor.end(), weights);
     choice.trials.push_back(trial);
     if (trial.val_accuracy > best) {

@@ -10,9 +10,10 @@
 namespace lwsvm {
 namespace {
 
-ProgramOptions prefix_options(const Graph& network, const Tail& tail, int chunk) {
+ProgramOptions prefix_options(const Graph& network, const Tail& tail, int from, int chunk) {
   ProgramOptions options;
   options.samples = chunk;
+  options.from = from;
   options.target = network.node(tail.open_node).inputs[0];
   options.extra_targets = tail.frontier;
   options.image_layout = Layout::channels_last;
@@ -43,12 +44,12 @@ LWSVM_SIMD void unpack_bits(const std::uint8_t* bits, std::size_t count, std::ui
 
 }  // namespace
 
-LayerInputs::LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int chunk,
-                         std::uint64_t budget, const Threads& threads)
+LayerInputs::LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int from,
+                         int chunk, std::uint64_t budget, const Threads& threads)
     : source_(source),
       chunk_(chunk),
-      image_{network.node(network.inputs()[0]).shape, Layout::channels_first},
-      prefix_(network, prefix_options(network, tail, chunk)) {
+      image_{network.node(from >= 0 ? from : network.inputs()[0]).shape, Layout::channels_first},
+      prefix_(network, prefix_options(network, tail, from, chunk)) {
   prefix_.load(network);
   for (int worker = 0; worker < threads.count(); ++worker) {
     workspaces_.push_back(prefix_.make_workspace());

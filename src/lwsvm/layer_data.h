@@ -21,7 +21,8 @@ namespace lwsvm {
 
 class LayerInputs {
  public:
-  LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int chunk,
+  // The source's samples are values of the node `from`, or of the network's input if that is -1.
+  LayerInputs(const Graph& network, const Tail& tail, const SampleSource& source, int from, int chunk,
               std::uint64_t budget, const Threads& threads);
 
   bool cached() const { return cached_; }

@@ -91,7 +91,7 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
       decomposition_(decompose(tail, options.free_layers, options.split)),
       program_(decomposition_.graph, tail_options(decomposition_)),
       layer_(network, tail.open_node, chunk),
-      inputs_(network, tail, source, chunk,
+      inputs_(network, tail, source, options.from, chunk,
               left_for_inputs(
                   tail_memory(options, decomposition_, program_, network.node(tail.open_node), source.size()),
                   options.memory),
@@ -467,8 +467,8 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   is_svm_layer_ = piecewise_layers(tail_).empty();
   if (is_last_dense(network, tail_) && options.exact_svm_layer) {
     form_ = "exact";
-    svm_inputs_ =
-        std::make_unique<LayerInputs>(network, tail_, source, TailRunner::chunk, options.memory, threads);
+    svm_inputs_ = std::make_unique<LayerInputs>(network, tail_, source, options.from, TailRunner::chunk,
+                                                options.memory, threads);
     models_->features = std::make_unique<LayerFeatures>(*svm_inputs_, source.size(), threads);
     SvmLayerOptions svm;
     svm.bias = network.node(open_node).parameters.size() > 1 ? Bias::yes : Bias::no;

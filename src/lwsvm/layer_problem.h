@@ -31,6 +31,7 @@
 namespace lwsvm {
 
 struct LayerProblemOptions {
+  int from = -1;        // the node whose values the samples are; -1: the network's input
   int free_layers = 0;  // how many of the last piecewise linear layers are searched
   LossSplit split = LossSplit::tight;
   StepRule step_rule = StepRule::per_block;

@@ -86,13 +86,12 @@ struct Refiner::ActiveSolve {
 Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
                  const RefineOptions& options, const Threads& threads)
     : graph_(graph),
-      train_(train),
-      validation_(validation && validation->size() > 0 ? validation : nullptr),
       loss_(loss),
       options_(options),
       threads_(threads),
-      evaluator_(graph, threads_),  // our own handle: the caller's may be gone before us
-      layers_(options.layers.empty() ? refinable_layers(graph) : options.layers) {
+      layers_(options.layers.empty() ? refinable_layers(graph) : options.layers),
+      train_(&train),
+      validation_(validation && validation->size() > 0 ? validation : nullptr) {
   options_.validate();
   LWSVM_CHECK(loss.kind() == LossKind::hinge);
   if (element_count(graph.node(graph.scores()).shape) != loss.classes())
@@ -106,6 +105,9 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   for (float w : graph.parameters())
     if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
   for (int node : layers_) mu_.push_back(initial_mu(node));
+  keep_frozen_prefix();
+  evaluator_.emplace(graph, threads_,
+                     from_);  // our own handle on threads: the caller's may be gone before us
 }
 
 Refiner::~Refiner() = default;
@@ -119,18 +121,34 @@ double Refiner::initial_mu(int node) const {
   return (bounds_the_loss ? kBoundMuOverLambda : kLabelsMuOverLambda) * options_.lambda;
 }
 
+// It may take half of the memory; the layer problems get the rest.
+void Refiner::keep_frozen_prefix() {
+  const int node = frozen_prefix(graph_, layers_);
+  if (node < 0) return;
+  const std::int64_t samples = train_->size() + (validation_ ? validation_->size() : 0);
+  const std::uint64_t bytes = PrefixSource::bytes_for(graph_, node, samples);
+  if (bytes > options_.memory / 2) return;
+  options_.memory -= bytes;
+  from_ = node;
+  train_prefix_ = std::make_unique<PrefixSource>(graph_, node, *train_, threads_);
+  train_ = train_prefix_.get();
+  if (!validation_) return;
+  validation_prefix_ = std::make_unique<PrefixSource>(graph_, node, *validation_, threads_);
+  validation_ = validation_prefix_.get();
+}
+
 NetworkQuality Refiner::quality(const LossSums& training) {
   NetworkQuality quality;
   quality.train_loss = training.mean_loss();
-  quality.objective = evaluator_.objective(training, options_.lambda);
+  quality.objective = evaluator_->objective(training, options_.lambda);
   quality.train_accuracy = training.accuracy();
-  if (validation_) quality.val_accuracy = evaluator_.evaluate(*validation_, loss_).accuracy();
+  if (validation_) quality.val_accuracy = evaluator_->evaluate(*validation_, loss_).accuracy();
   return quality;
 }
 
 RefineEnd Refiner::run(RefineObserver& observer) {
   if (!started_) {
-    start_ = current_ = best_ = quality(evaluator_.evaluate(train_, loss_));
+    start_ = current_ = best_ = quality(evaluator_->evaluate(*train_, loss_));
     best_parameters_ = graph_.parameters();
     pass_start_objective_ = current_.objective;
     started_ = true;
@@ -184,11 +202,12 @@ void Refiner::keep_chosen() {
 // With Search::full every layer starts at Y and is widened.
 int Refiner::first_level(int node) const {
   if (options_.search != Search::automatic) return 0;
-  return automatic_free_layers(graph_, node, train_.size(), options_.memory);
+  return automatic_free_layers(graph_, node, train_->size(), options_.memory);
 }
 
 LayerProblemOptions Refiner::problem_options(int level) const {
   LayerProblemOptions options;
+  options.from = from_;
   options.memory = options_.memory;
   options.free_layers = level;
   if (options_.mode == RefineMode::paper) {
@@ -241,8 +260,8 @@ Refiner::Candidate Refiner::best_candidate(const Summary& summary) {
   bool is_last = false;
   const auto consider = [&](std::span<const double> w, bool last) {
     const bool rounded = set_weights(active.node, w);
-    const LossSums training = evaluator_.evaluate(train_, loss_);
-    const double objective = evaluator_.objective(training, options_.lambda);
+    const LossSums training = evaluator_->evaluate(*train_, loss_);
+    const double objective = evaluator_->objective(training, options_.lambda);
     if (!(objective < best.trial.after)) return;
     best.training = training;
     best.trial.after = objective;
@@ -264,7 +283,7 @@ Refiner::Candidate Refiner::best_candidate(const Summary& summary) {
 
 // The layer's problem with `level` layers free, at the network's current weights.
 std::unique_ptr<LayerProblem> Refiner::linearise(int node, int level) const {
-  return std::make_unique<LayerProblem>(graph_, node, train_, loss_.margins(), problem_options(level),
+  return std::make_unique<LayerProblem>(graph_, node, *train_, loss_.margins(), problem_options(level),
                                         threads_);
 }
 

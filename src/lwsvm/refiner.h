@@ -22,6 +22,7 @@
 #include "base/checkpoint.h"
 #include "base/sample_source.h"
 #include "engine/threads.h"
+#include "lwsvm/frozen_prefix.h"
 #include "lwsvm/layer_problem.h"
 #include "lwsvm/trust_region.h"
 #include "net/evaluator.h"
@@ -124,6 +125,7 @@ class Refiner {
     Trial trial;
   };
 
+  void keep_frozen_prefix();
   NetworkQuality quality(const LossSums& training);  // of what is in the graph
   std::optional<LayerUpdate> update_layer(int node, RefineObserver& observer);
   bool current_is_best() const;  // better than the best pass end so far
@@ -145,13 +147,15 @@ class Refiner {
   double initial_mu(int node) const;
 
   Graph& graph_;
-  const SampleSource& train_;
-  const SampleSource* validation_;
   const Loss& loss_;
   RefineOptions options_;
   Threads threads_;
-  Evaluator evaluator_;
   std::vector<int> layers_;  // output to input
+  int from_ = -1;            // the node that samples enter at: what comes before it is frozen
+  std::unique_ptr<PrefixSource> train_prefix_, validation_prefix_;
+  const SampleSource* train_;       // values of that node
+  const SampleSource* validation_;  // null: none
+  std::optional<Evaluator> evaluator_;
 
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished

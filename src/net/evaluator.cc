@@ -9,13 +9,16 @@ constexpr std::int64_t kChunkSamples = 50;  // fixed, so that scores do not depe
 
 }  // namespace
 
-Evaluator::Evaluator(const Graph& graph, const Threads& threads) : graph_(graph), threads_(threads) {}
+Evaluator::Evaluator(const Graph& graph, const Threads& threads, int from, int target)
+    : graph_(graph), threads_(threads), from_(from), target_(target) {}
 
 Evaluator::Compiled& Evaluator::compiled(std::int64_t samples) {
   Compiled& entry = programs_[samples];
   if (!entry.program) {
     ProgramOptions options;
     options.samples = static_cast<int>(samples);
+    options.from = from_;
+    options.target = target_;
     entry.program = std::make_unique<Program>(graph_, options);
     for (int i = 0; i < threads_.count(); ++i) entry.workspaces.push_back(entry.program->make_workspace());
   }
@@ -30,7 +33,7 @@ void Evaluator::for_scores(const SampleSource& source, const Visit& visit) {
   if (total == 0) return;
   Compiled& full = compiled(std::min(kChunkSamples, total));
   Compiled& last = compiled(rest);
-  const std::int64_t size = element_count(graph_.node(graph_.inputs()[0]).shape);
+  const std::int64_t size = element_count(graph_.node(from_ >= 0 ? from_ : graph_.inputs()[0]).shape);
   threads_.for_each(static_cast<int>(chunks), [&](int chunk, int worker) {
     Compiled& entry = chunk + 1 == chunks ? last : full;
     Workspace& workspace = entry.workspaces[static_cast<std::size_t>(worker)];

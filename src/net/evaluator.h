@@ -21,7 +21,9 @@ namespace lwsvm {
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, const Threads& threads);
+  // Samples are values of the node `from`, which everything goes through (Program), or of the graph's input;
+  // `target` is the node that for_scores visits, if not the scores.
+  Evaluator(const Graph& graph, const Threads& threads, int from = -1, int target = -1);
 
   LossSums evaluate(const SampleSource& source, const Loss& loss);
   double objective(const LossSums& sums, double lambda) const {
@@ -42,6 +44,7 @@ class Evaluator {
 
   const Graph& graph_;
   const Threads& threads_;
+  int from_, target_;
   std::map<std::int64_t, Compiled> programs_;
 };
 

@@ -92,13 +92,16 @@ std::vector<int> Graph::consumers(int node) const {
 
 std::int64_t Graph::flops() const {
   std::int64_t total = 0;
-  for (const Node& node : nodes_) {
-    if (node.is_input()) continue;
-    std::vector<Shape> shapes;
-    for (int input : node.inputs) shapes.push_back(this->node(input).shape);
-    total += node.layer->flops(shapes, node.shape);
-  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) total += flops(static_cast<int>(i));
   return total;
+}
+
+std::int64_t Graph::flops(int index) const {
+  const Node& node = this->node(index);
+  if (node.is_input()) return 0;
+  std::vector<Shape> shapes;
+  for (int input : node.inputs) shapes.push_back(this->node(input).shape);
+  return node.layer->flops(shapes, node.shape);
 }
 
 double Graph::half_squared_norm() const {

@@ -53,7 +53,8 @@ class Graph {
   std::vector<int> inputs() const;
   std::optional<int> find(const std::string& name) const;
   std::vector<int> consumers(int node) const;
-  std::int64_t flops() const;  // of one forward pass of one sample
+  std::int64_t flops() const;          // of one forward pass of one sample
+  std::int64_t flops(int node) const;  // this node's share of them
 
   std::vector<float>& parameters() { return parameters_; }
   const std::vector<float>& parameters() const { return parameters_; }

@@ -37,11 +37,11 @@ class RelayoutKernel final : public Kernel {
   TensorSpec from_, to_;
 };
 
-// Which nodes the targets depend on.
-std::vector<bool> ancestors(const Graph& graph, const std::vector<int>& targets) {
+// Which nodes the targets depend on, as far back as the node `from`.
+std::vector<bool> ancestors(const Graph& graph, int from, const std::vector<int>& targets) {
   std::vector<bool> needed(graph.nodes().size(), false);
   for (int target : targets) needed[static_cast<std::size_t>(target)] = true;
-  for (int node = *std::max_element(targets.begin(), targets.end()); node >= 0; --node)
+  for (int node = *std::max_element(targets.begin(), targets.end()); node > from; --node)
     if (needed[static_cast<std::size_t>(node)])
       for (int input : graph.node(node).inputs) needed[static_cast<std::size_t>(input)] = true;
   return needed;
@@ -113,12 +113,13 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
   differentiates_ = !options.learn.empty() || !options.input_gradients.empty();
   std::vector<int> targets = options.extra_targets;
   targets.push_back(target);
-  const std::vector<bool> needed = ancestors(graph, targets);
+  const std::vector<bool> needed = ancestors(graph, options.from, targets);
   std::vector<bool> absorbed(graph.nodes().size(), false);
   node_value_.assign(graph.nodes().size(), -1);
-  for (int node = 0; node <= *std::max_element(targets.begin(), targets.end()); ++node) {
+  for (int node = std::max(0, options.from); node <= *std::max_element(targets.begin(), targets.end());
+       ++node) {
     const auto at = static_cast<std::size_t>(node);
-    if (graph.node(node).is_input()) {
+    if (options.from >= 0 ? node == options.from : graph.node(node).is_input()) {
       Value input;
       input.spec = {graph.node(node).shape, Layout::channels_first};
       if (input.spec.shape.size() == 3) input.spec.layout = options.image_layout;

@@ -21,7 +21,8 @@ namespace lwsvm {
 
 struct ProgramOptions {
   int samples = 1;
-  int target = -1;                   // the node to compute; -1: the scores
+  int from = -1;    // a node that everything goes through: its value is the input; -1: the graph's inputs
+  int target = -1;  // the node to compute; -1: the scores
   std::vector<int> extra_targets;    // further nodes whose values are wanted
   bool training = false;             // batch statistics, dropout
   std::vector<int> learn;            // nodes whose parameter gradient is wanted

@@ -63,11 +63,25 @@ std::optional<double> final_objective(const RunHistory& run) {
   return result;
 }
 
+std::optional<double> start_objective(const RunHistory& run) {
+  const ordered_json start = run.first("run").value("start", ordered_json());
+  return start.is_object() ? number(start, "objective") : std::nullopt;
+}
+
+// When `parent` had the network that `child` starts from: at its end, unless it went on later (train --resume)
+// and its log tells which step it was.
+double time_of_start(const RunHistory& parent, const RunHistory& child) {
+  const auto start = start_objective(child);
+  double seconds = parent.seconds();
+  for (const ordered_json& record : parent.records)
+    if (start && number(record, "objective") == start) seconds = number(record, "seconds").value_or(seconds);
+  return seconds;
+}
+
 // By the network's file; where several runs wrote the same one, the run that ended where this one starts.
 void find_parent(const std::vector<RunHistory>& runs, RunHistory& child) {
   if (child.input.empty()) return;
-  const ordered_json& first = child.first("run");
-  const auto start = number(first.value("start", ordered_json::object()), "objective");
+  const auto start = start_objective(child);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (&runs[i] == &child || runs[i].output != child.input) continue;
     if (child.parent < 0 || (start && final_objective(runs[i]) == start)) child.parent = static_cast<int>(i);
@@ -86,7 +100,7 @@ double find_shift(const std::vector<RunHistory>& runs, const RunHistory& run, st
   }
   if (run.parent < 0) return 0;
   const RunHistory& parent = runs[static_cast<std::size_t>(run.parent)];
-  return find_shift(runs, parent, depth + 1) + parent.seconds();
+  return find_shift(runs, parent, depth + 1) + time_of_start(parent, run);
 }
 
 }  // namespace
@@ -145,7 +159,7 @@ RunHistory read_history(const fs::path& run) {
       note(content.lines[i], "has no \"type\", as every record of lwsvm has; left out");
   }
   if (content.truncated)
-    note(content.last_line, "is cut short: the run was killed there, or is still writing");
+    note(content.last_line, "is not a whole JSON object: the run was killed there, or is still writing");
   if (content.records.empty() && history.problems.empty())
     history.problems.push_back(fmt::format("{}: is empty", file.string()));
   else if (history.first("run").empty())

@@ -1,6 +1,6 @@
 // The record of a run: one JSON object per line in DIR/log.jsonl.
 //
-// Every record has "type" (run, epoch, inner, update, ...); the other keys, where they
+// Every record has "type" (run, epoch, inner, update, ..., end); the other keys, where they
 // apply, are named alike in all of them: pass, layer, epoch, seconds, primal, dual, gap, mean_step, mu,
 // predicted, actual, objective, train_accuracy, val_accuracy, accepted, reason, dual_bytes. NaN and infinity
 // become null.

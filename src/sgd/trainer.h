@@ -63,6 +63,7 @@ class Trainer {
   TrainOutcome run(TrainObserver& observer);
 
   int epoch() const { return epoch_; }  // finished epochs
+  bool within_epoch() const { return position_ > 0; }
   double seconds() const { return seconds_; }
   const EpochResult& last() const { return last_; }
 

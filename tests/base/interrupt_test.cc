@@ -51,6 +51,25 @@ TEST(Interrupt, RequestCountsAsTheFirst) {
   EXPECT_EQ(interrupt_exit_code(), 130);
 }
 
+TEST(Interrupt, InnerGuardForgetsNothing) {
+  const InterruptGuard outer;
+  request_interrupt();
+  {
+    const InterruptGuard inner;
+    EXPECT_TRUE(interrupted());
+  }
+  EXPECT_EQ(interrupt_exit_code(), 130);
+}
+
+TEST(Interrupt, NextGuardForgetsTheLast) {
+  {
+    const InterruptGuard guard;
+    request_interrupt();
+  }
+  const InterruptGuard guard;
+  EXPECT_FALSE(interrupted());
+}
+
 TEST(Interrupt, EchoOfTheFirstIsNotASecond) {
   const InterruptGuard guard;
   std::raise(SIGINT);

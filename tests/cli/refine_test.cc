@@ -158,7 +158,7 @@ TEST(RefineTimeLimit, EndsInGoodOrder) {
                                             "0.001", "--max-epochs", "100000", "--search", "full",
                                             "--time-limit", "2s", "--json", "-o", "better.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.value()["end"], "stopped");
+  EXPECT_EQ(result.value()["end"], "time is up");
   const Result again =
       run(folder.path(), {"eval", "better.onnx", "--data", data, "--split", "train", "--json"});
   EXPECT_EQ(again.value()["objective"], result.value()["objective"]);

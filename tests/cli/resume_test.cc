@@ -18,7 +18,7 @@ std::vector<std::string> story(const fs::path& folder) {
   std::vector<std::string> lines;
   for (nlohmann::ordered_json record : read_run_log(folder / "log.jsonl").records) {
     if (record["type"] == "run") record.erase("settings");  // names the output
-    for (const char* key : {"seconds", "samples_per_second"}) record.erase(key);
+    for (const char* key : {"seconds", "samples_per_second", "model"}) record.erase(key);
     lines.push_back(record.dump());
   }
   return lines;
@@ -134,6 +134,21 @@ TEST_P(Resume, ReportsWhatTheUninterruptedRunDoes) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_P(Resume, LogEndsWithWhatJsonSays) {
+  const auto last = [&](const std::string& name) {
+    return json(read_run_log(folder_ / (name + "/log.jsonl")).records.back());
+  };
+  json expected = run(folder_.path(), resume("whole") + Arguments{"--json"}).value();
+  expected["type"] = "end";
+  EXPECT_EQ(last("whole"), expected);
+
+  Process process(folder_.path(), start("stopped"), checkpoint_always);
+  wait_for_checkpoint("stopped");
+  process.send(SIGTERM);
+  ASSERT_EQ(process.wait().exit_code, 143);
+  EXPECT_NE(last("stopped")["type"], "end");
+}
+
 INSTANTIATE_TEST_SUITE_P(Commands, Resume, testing::Values("train", "refine"));
 
 TEST(ResumedRefine, StaysWhereItEndedByItself) {
@@ -193,6 +208,68 @@ TEST(ResumedLog, HoldsEveryEpochOnce) {
   process.wait();
   ASSERT_EQ(run(folder.path(), {"train", "--resume", "run"}).exit_code, 0);
   EXPECT_THAT(epochs(), testing::ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+// Dropout and batch norm: everything that a run has to carry over.
+const Arguments train_with_chance{"train",
+                                  "--data",
+                                  "synthetic:n=300,test=60,classes=3,size=8x8",
+                                  "--arch",
+                                  "conv4x3-bn-relu-pool2-dense8-relu-dropout0.2",
+                                  "--batch",
+                                  "20",
+                                  "--threads",
+                                  "1"};
+
+TEST(ExtendedTrain, GivesTheBitsOfARunOfThatLength) {
+  TemporaryFolder folder;
+  const auto train = [&](const Arguments& more) {
+    const Result result = run(folder.path(), more);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  };
+  train(train_with_chance + Arguments{"--epochs", "7", "--run", "long"});
+  train(train_with_chance + Arguments{"--epochs", "3", "--run", "short"});
+  const std::string three = read_file(folder / "short/model.onnx");
+  train({"train", "--resume", "short", "--epochs", "7", "--eval-every", "2", "-o", "more.onnx"});
+  EXPECT_TRUE(read_file(folder / "more.onnx") == read_file(folder / "long/model.onnx"));
+  EXPECT_TRUE(read_file(folder / "short/model.onnx") == three);
+
+  std::vector<int> epochs, evaluated;
+  int ends = 0;
+  for (const auto& record : read_run_log(folder / "short/log.jsonl").records) {
+    if (record["type"] == "epoch") epochs.push_back(record["epoch"]);
+    if (record["type"] == "epoch" && record.contains("objective")) evaluated.push_back(record["epoch"]);
+    ends += record["type"] == "end";
+  }
+  EXPECT_THAT(epochs, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(evaluated, testing::ElementsAre(1, 2, 3, 4, 6, 7));
+  EXPECT_EQ(ends, 1);
+}
+
+TEST(ExtendedTrain, RemembersItsNewLength) {
+  TemporaryFolder folder;
+  ASSERT_EQ(run(folder.path(), train_with_chance + Arguments{"--epochs", "6", "--run", "long"}).exit_code, 0);
+  ASSERT_EQ(run(folder.path(), train_with_chance + Arguments{"--epochs", "1", "--run", "run"}).exit_code, 0);
+  Process process(folder.path(), {"train", "--resume", "run", "--epochs", "6", "--threads", "1"},
+                  checkpoint_always);
+  const auto latest = Clock::now() + std::chrono::seconds(60);
+  while (read_file(folder / "run/log.jsonl").find("\"epoch\":2") == std::string::npos &&
+         Clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  process.send(SIGTERM);
+  process.wait();
+  ASSERT_EQ(run(folder.path(), {"train", "--resume", "run"}).exit_code, 0);
+  EXPECT_TRUE(read_file(folder / "run/model.onnx") == read_file(folder / "long/model.onnx"));
+}
+
+TEST(ExtendedTrain, CannotBeShorterThanWhatIsDone) {
+  TemporaryFolder folder;
+  ASSERT_EQ(run(folder.path(), train_with_chance + Arguments{"--epochs", "3", "--run", "run"}).exit_code, 0);
+  const std::string log = read_file(folder / "run/log.jsonl");
+  const Result result = run(folder.path(), {"train", "--resume", "run", "--epochs", "2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--epochs 2 is less than the 3 that the run has done"));
+  EXPECT_EQ(read_file(folder / "run/log.jsonl"), log);
 }
 
 TEST(ResumedRefine, NeedsItsInputNoMore) {

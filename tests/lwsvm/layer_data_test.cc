@@ -35,9 +35,9 @@ TEST(LayerInputs, AreWhatTheNetworkComputesCachedOrNot) {
       SCOPED_TRACE(net.name + ", open " + graph.node(open).name);
       const Tail tail = cut_tail(graph, open);
       const Threads threads(2);
-      LayerInputs cached(graph, tail, source, chunk, std::numeric_limits<std::uint64_t>::max(), threads);
-      LayerInputs recomputed(graph, tail, source, chunk, cached.bytes() - 1, threads);
-      LayerInputs fits(graph, tail, source, chunk, cached.bytes(), threads);
+      LayerInputs cached(graph, tail, source, -1, chunk, std::numeric_limits<std::uint64_t>::max(), threads);
+      LayerInputs recomputed(graph, tail, source, -1, chunk, cached.bytes() - 1, threads);
+      LayerInputs fits(graph, tail, source, -1, chunk, cached.bytes(), threads);
       EXPECT_TRUE(cached.cached() && fits.cached());
       EXPECT_FALSE(recomputed.cached());
       EXPECT_EQ(recomputed.bytes(), 0u);

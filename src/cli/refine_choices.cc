@@ -1,0 +1,105 @@
+#include "cli/refine_choices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "dc/tail.h"
+#include "lwsvm/lambda_search.h"
+#include "model/storage.h"
+#include "net/evaluator.h"
+
+namespace lwsvm::cli {
+namespace {
+
+double searched_lambda(const RefineSettings& settings, Model& model, const Task& task, const Threads& threads,
+                       Terminal& terminal) {
+  terminal.line("lambda auto: the last layer's SVM for a grid of lambdas, judged on {} validation samples",
+                format_count(task.validation.size()));
+  LambdaSearchOptions options;
+  options.batch = settings.refine.batch;
+  options.seed = settings.refine.seed;
+  options.memory = parse_bytes(settings.memory, "memory");
+  const LambdaChoice choice = choose_lambda(
+      model.graph, task.training, task.validation, task.loss, options, threads, [&](const LambdaTrial& t) {
+        terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda,
+                      100 * t.val_accuracy, t.train_loss, t.epochs);
+        return !interrupted();
+      });
+  terminal.line("lambda {:.3g}: best on the validation part, ties to the larger", choice.lambda);
+  return choice.lambda;
+}
+
+// A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
+// within reason.
+double balanced_lambda(const Graph& graph, std::span<const int> layers, const Task& task,
+                       const Threads& threads) {
+  double squares = 0;
+  for (int layer : layers) {
+    const ParameterRange& range = graph.node(layer).trained;
+    for (std::int64_t i = range.begin; i < range.end(); ++i)
+      squares += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
+  }
+  const double hinge = Evaluator(graph, threads).evaluate(task.training, task.loss).mean_loss();
+  return std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+}
+
+}  // namespace
+
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
+  const Graph& graph = model.graph;
+  std::vector<int> layers;
+  if (text == "all") {
+    std::string reason = "no layer of this network can be refined";
+    for (int node : refinable_layers(graph)) {
+      const std::string obstacle = why_not_storable(model, node);
+      if (obstacle.empty()) {
+        layers.push_back(node);
+      } else {
+        reason = fmt::format("layer '{}' is left as it is: {}", graph.node(node).name, obstacle);
+        terminal.line("{}", reason);
+      }
+    }
+    if (layers.empty()) fail("refine", "{}", reason);
+    return layers;
+  }
+  std::vector<std::string> known;
+  for (const Node& node : graph.nodes())
+    if (node.has_weights()) known.push_back(node.name);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    const auto node = graph.find(name);
+    if (!node || !graph.node(*node).has_weights())
+      fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
+    const std::string obstacle = why_not_storable(model, *node);
+    if (!obstacle.empty()) fail("refine", "layer '{}' cannot be refined: {}", name, obstacle);
+    if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
+    begin = end + 1;
+  }
+  return layers;
+}
+
+double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, const Task& task,
+                  const Threads& threads, Terminal& terminal) {
+  if (settings.lambda == "auto") return searched_lambda(settings, model, task, threads, terminal);
+  if (!settings.lambda.empty()) {
+    char* end = nullptr;
+    const double value = std::strtod(settings.lambda.c_str(), &end);
+    if (*end != '\0' || !(value > 0))
+      fail("refine", "lambda is '{}'; it must be a positive number", settings.lambda);
+    return value;
+  }
+  if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
+  const double lambda = balanced_lambda(model.graph, layers, task, threads);
+  terminal.line(
+      "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
+      "opened layers weighs as much as the loss, within 1e-6 and 1e-3",
+      lambda);
+  return lambda;
+}
+
+}  // namespace lwsvm::cli

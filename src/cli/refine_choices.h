@@ -1,0 +1,23 @@
+// What `lwsvm refine` decides by looking at the network: which layers it opens, and with which lambda.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/progress.h"
+#include "cli/refine_run.h"
+#include "cli/task.h"
+#include "engine/threads.h"
+#include "model/model.h"
+
+namespace lwsvm::cli {
+
+// The layers to open: those named, or all that can be opened and written back; of others, why not.
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal);
+
+// As given; searched for --lambda auto; the network's own; or, where the file says nothing, a balanced one.
+double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, const Task& task,
+                  const Threads& threads, Terminal& terminal);
+
+}  // namespace lwsvm::cli

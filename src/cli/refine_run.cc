@@ -1,0 +1,277 @@
+#include "cli/refine_run.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/nearest.h"
+#include "base/stopwatch.h"
+#include "base/units.h"
+#include "cli/model_input.h"
+#include "cli/refine_choices.h"
+#include "cli/run_folder.h"
+#include "cli/settings.h"
+#include "model/onnx_reader.h"
+#include "model/onnx_writer.h"
+#include "model/storage.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+
+template <typename T>
+T pick(const char* option, const std::string& word, const std::vector<std::pair<std::string, T>>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    names.push_back(name);
+  }
+  fail_unknown("refine", option, word, names);
+}
+
+// Networks of other programs: nobody knows what they were trained on. Ours say so.
+bool may_know_validation(const ModelInfo& info, const Task& task) {
+  return task.validation.size() > 0 && is_foreign(info) && !info.metadata.contains("lwsvm.split");
+}
+
+class RefineReporter final : public RefineObserver {
+ public:
+  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model, double time_limit)
+      : terminal_(terminal), settings_(settings), model_(model), time_limit_(time_limit) {}
+
+  void attach(Refiner& refiner, RunLog* log) {
+    refiner_ = &refiner;
+    log_ = log;
+  }
+
+  void on_open(int pass, const std::string& layer) override {
+    pass_ = pass;
+    layer_ = layer;
+    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer),
+                 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs));
+  }
+
+  void on_progress(const SolveProgress& p) override {
+    if (bar_ && bar_->due())
+      bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
+                   fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual,
+                               p.gap, p.mean_step, p.epoch + 1));
+    if (!p.epoch_end || !log_) return;
+    log_->write({{"type", "inner"},
+                 {"pass", pass_},
+                 {"layer", layer_},
+                 {"epoch", p.epoch},
+                 {"seconds", refiner_->seconds()},
+                 {"primal", p.primal},
+                 {"dual", p.dual},
+                 {"gap", p.gap},
+                 {"mean_step", p.mean_step}});
+  }
+
+  void on_update(const LayerUpdate& u) override {
+    bar_.reset();
+    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}",
+                   u.pass, u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
+                   u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
+                   format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
+    if (!log_) return;
+    nlohmann::ordered_json record{
+        {"type", "update"},   {"pass", u.pass},           {"layer", u.layer},
+        {"form", u.form},     {"epoch", u.epochs},        {"seconds", refiner_->seconds()},
+        {"primal", u.primal}, {"dual", u.dual},           {"gap", u.gap},
+        {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
+        {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
+    if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
+    record["accepted"] = u.accepted;
+    record["reason"] = u.reason;
+    record["dual_bytes"] = u.dual_bytes;
+    log_->write(record);
+  }
+
+  void on_pass(int pass, const NetworkQuality& q) override {
+    terminal_.line("pass {} ends: objective {:.5f}  train {:.2f}%{}  {}", pass, q.objective,
+                   100 * q.train_accuracy,
+                   q.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * q.val_accuracy),
+                   format_duration(refiner_->seconds()));
+  }
+
+  void on_safe_point() override {
+    if (timer_.due()) save();
+  }
+
+  void save() {
+    if (!log_) return;
+    Checkpoint checkpoint;
+    refiner_->save(checkpoint);
+    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, log_->sync());
+    timer_.restart();
+  }
+
+  bool stop_requested() override {
+    if (interrupted()) {
+      save();
+      return true;
+    }
+    if (time_limit_ > 0 && watch_.seconds() > time_limit_) {
+      timed_out_ = true;
+      save();
+      return true;
+    }
+    return false;
+  }
+
+  bool timed_out() const { return timed_out_; }
+
+ private:
+  Terminal& terminal_;
+  const RefineSettings& settings_;
+  const Model& model_;
+  double time_limit_;
+  Refiner* refiner_ = nullptr;
+  RunLog* log_ = nullptr;
+  std::optional<Progress> bar_;
+  int pass_ = 0;
+  std::string layer_;
+  bool timed_out_ = false;
+  CheckpointTimer timer_;
+  Stopwatch watch_;
+};
+
+// The run to go on with, if there is one; its settings replace those given.
+std::optional<SavedRun> open_saved(RefineSettings& settings) {
+  if (settings.resume_folder.empty()) return std::nullopt;
+  const std::string output = settings.output.empty() ? "" : fs::absolute(settings.output).string();
+  SavedRun saved = load_run(settings.resume_folder, "refine");
+  take_settings(saved.settings, settings);
+  settings.run_folder = saved.folder;
+  if (!output.empty()) settings.output = output;
+  return saved;
+}
+
+std::string default_output(const fs::path& input) {
+  return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
+}
+
+RefineOptions refine_options(const RefineSettings& settings, Model& model, const Task& task,
+                             const Threads& threads, Terminal& terminal) {
+  RefineOptions options = settings.refine;
+  options.layers = chosen_layers(settings.layers, model, terminal);
+  options.as_stored = [&model](int node, std::span<float> weights) {
+    return round_to_storage(model, node, weights);
+  };
+  options.lambda = lambda_for(settings, model, options.layers, task, threads, terminal);
+  options.search =
+      pick<Search>("search", settings.search,
+                   {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
+  options.keep = pick<Keep>("keep", settings.keep, {{"best", Keep::best}, {"last", Keep::last}});
+  options.mode = pick<RefineMode>("mode", settings.mode,
+                                  {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
+  options.memory = parse_bytes(settings.memory, "memory");
+  return options;
+}
+
+void note_refining(const RefineSettings& settings, const Task& task, double lambda, Model& model) {
+  model.info.lambda = lambda;
+  model.info.data = task.data.name;
+  model.info.metadata["lwsvm.loss"] = settings.task.loss;
+  task.note_split(model.info);
+}
+
+void announce(const RefineSettings& settings, const Model& model, double lambda, const Threads& threads,
+              Terminal& terminal) {
+  terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", settings.input,
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), lambda,
+                threads.count());
+  terminal.line("start: {}", quality_line(settings.start));
+}
+
+std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task, double lambda,
+                               const std::optional<SavedRun>& saved) {
+  if (settings.run_folder.empty()) return std::nullopt;
+  if (saved) return RunLog(settings.run_folder, saved->log_offset);
+  RunLog log(settings.run_folder);
+  auto record = run_record("refine", settings_of(settings), task);
+  record["lambda"] = lambda;
+  record["start"] = settings.start;
+  log.write(record);
+  return log;
+}
+
+json result_of(const RefineSettings& settings, const Refiner& refiner, std::string_view end, json quality) {
+  json result = std::move(quality);
+  result["start"] = settings.start;
+  result["updates"] = refiner.updates();
+  result["rejected"] = refiner.rejected();
+  result["rises"] = refiner.rises();
+  result["passes"] = refiner.pass();
+  result["seconds"] = refiner.seconds();
+  result["dual_bytes"] = refiner.dual_bytes();
+  result["end"] = end;
+  result["model"] = settings.output;
+  return result;
+}
+
+}  // namespace
+
+RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
+  std::optional<SavedRun> saved = open_saved(settings);
+  if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
+  if (settings.output.empty()) settings.output = default_output(settings.input);
+  check_output("refine", settings.output, settings.input, settings.run_folder);
+  if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
+
+  Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
+  const Task task(settings.task, &model.info);
+  fit_input(model, settings.normalize, task.data, terminal);
+  const Threads threads(common.threads);
+  const RefineOptions options = refine_options(settings, model, task, threads, terminal);
+  settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
+  const double time_limit =
+      settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
+
+  RefineReporter reporter(terminal, settings, model, time_limit);
+  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
+  if (!saved) settings.start = quality_of(model, task, options.lambda, threads);
+  if (!saved && may_know_validation(model.info, task))
+    terminal.line(
+        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
+        "--passes N refines on all samples, N passes",
+        format_count(task.validation.size()));
+  note_refining(settings, task, options.lambda, model);
+  announce(settings, model, options.lambda, threads, terminal);
+
+  std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
+  const InterruptGuard guard;
+  reporter.attach(refiner, log ? &*log : nullptr);
+  if (saved) {
+    refiner.restore(std::move(saved->checkpoint));
+    saved.reset();
+    terminal.line("resuming in pass {}", refiner.pass() + 1);
+  } else {
+    reporter.save();  // so that a run can be resumed from its first moment on
+  }
+  const RefineEnd end = refiner.run(reporter);
+  if (end != RefineEnd::stopped) reporter.save();
+  refiner.keep_chosen();
+  write_onnx(model, settings.output);
+
+  RunResult result;
+  result.over = end != RefineEnd::stopped || reporter.timed_out();
+  result.exit_code = result.over ? done : interrupt_exit_code();
+  const std::string_view reason = reporter.timed_out() ? "time is up" : to_string(end);
+  if (end == RefineEnd::stopped)
+    terminal.line("{}; the best network so far is written{}", reason,
+                  settings.run_folder.empty()
+                      ? ""
+                      : fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder));
+  else
+    terminal.line("done: {}; kept the network of pass {}", reason,
+                  options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
+  result.values = result_of(settings, refiner, reason, quality_of(model, task, options.lambda, threads));
+  if (log && result.over) write_end(*log, result.values);
+  return result;
+}
+
+}  // namespace lwsvm::cli

@@ -1,0 +1,53 @@
+// A run of `lwsvm refine`: from settings to a written network.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/run_result.h"
+#include "cli/task.h"
+#include "lwsvm/refiner.h"
+
+namespace lwsvm::cli {
+
+struct RefineSettings {
+  TaskOptions task;
+  NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
+  std::string input, output, run_folder;
+  std::string resume_folder;  // settings then come from there, but for time_limit, and output if given
+  std::string layers = "all";
+  std::string lambda;  // empty: the network's own
+  std::string search = "auto", keep = "best", mode = "standard";
+  std::string memory = "4G", time_limit;
+  nlohmann::json start;  // quality of the input
+  RefineOptions refine;
+
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
+    TaskOptions::fields(self.task, visit);
+    visit("input", self.input);
+    visit("output", self.output);
+    visit("layers", self.layers);
+    visit("lambda", self.lambda);
+    visit("search", self.search);
+    visit("keep", self.keep);
+    visit("mode", self.mode);
+    visit("memory", self.memory);
+    visit("mu", self.refine.mu);
+    visit("passes", self.refine.passes);
+    visit("patience", self.refine.patience);
+    visit("gap", self.refine.gap);
+    visit("max_epochs", self.refine.max_epochs);
+    visit("batch", self.refine.batch);
+    visit("seed", self.refine.seed);
+    visit("start", self.start);
+  }
+};
+
+// Refines, with log and checkpoints where there is a run folder, and writes the best network; also when time
+// is up, and after Ctrl-C. Throws Error on bad input.
+RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal);
+
+}  // namespace lwsvm::cli

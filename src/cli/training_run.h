@@ -1,0 +1,47 @@
+// A run of `lwsvm train`: from settings to a written network.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/run_result.h"
+#include "cli/task.h"
+#include "sgd/trainer.h"
+
+namespace lwsvm::cli {
+
+struct TrainSettings {
+  TaskOptions task;
+  NormalizeOptions normalize;
+  TrainOptions train;
+  std::string arch = "mnist";
+  std::string init;  // a network to start from, instead of `arch`
+  std::string output;
+  std::string run_folder;
+  std::string resume_folder;  // settings then come from there, but for these and `output` if given:
+  std::optional<int> epochs_anew, eval_every_anew;
+  bool lambda_given = false;
+
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
+    TaskOptions::fields(self.task, visit);
+    visit("arch", self.arch);
+    visit("init", self.init);
+    visit("output", self.output);
+    visit("solver", self.train.solver);
+    visit("learning_rate", self.train.learning_rate);
+    visit("lambda", self.train.lambda);
+    visit("epochs", self.train.epochs);
+    visit("batch", self.train.batch);
+    visit("eval_every", self.train.eval_every);
+    visit("seed", self.train.seed);
+  }
+};
+
+// Trains, with log and checkpoints where there is a run folder, and writes the network; after Ctrl-C the
+// network so far. Throws Error on bad input and where the loss is no longer a number.
+RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal);
+
+}  // namespace lwsvm::cli
