@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kImages = 12;    // improved, and damaged
 constexpr std::int64_t kFilters = 64;  // of the first layer
-constexpr int kChannels = 3;
+constexpr int kRgb = 3;
 
 // What a network says to every sample.
 struct Judgement {
@@ -62,17 +62,31 @@ double accuracy(const Judgement& judgement, const SampleView& samples) {
   return static_cast<double>(right) / static_cast<double>(judgement.predicted.size());
 }
 
-// CHW planes as the rows of grey or RGB pixels: value * gain + offset, cut to 0..255. Other than 3 channels:
-// the first.
-std::string picture(const float* planes, int channels, int height, int width, float gain, float offset) {
-  const int shown = channels == kChannels ? kChannels : 1;
-  const int plane = height * width;
+std::uint8_t to_byte(float value) {
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.f, 255.f)));
+}
+
+// CHW planes as the rows of grey or RGB pixels: value * gain + offset. Other than 3 channels: the first.
+std::string picture(const float* planes, const ImageShape& shape, float gain, float offset) {
+  const int shown = shape.channels == kRgb ? kRgb : 1;
+  const int plane = shape.height * shape.width;
   std::vector<std::uint8_t> pixels;
   for (int p = 0; p < plane; ++p)
-    for (int c = 0; c < shown; ++c)
-      pixels.push_back(static_cast<std::uint8_t>(
-          std::lround(std::clamp(planes[c * plane + p] * gain + offset, 0.f, 255.f))));
-  return image_url(pixels, width, height, shown);
+    for (int c = 0; c < shown; ++c) pixels.push_back(to_byte(planes[c * plane + p] * gain + offset));
+  return image_url(pixels, shape.width, shape.height, shown);
+}
+
+// Weights of one channel, -1 to 1: blue over near-white to orange, which colour-blind people can tell apart.
+std::string signed_picture(const float* plane, const ImageShape& shape, float gain) {
+  static constexpr float kZero[] = {244, 244, 242}, kNegative[] = {0, 90, 160}, kPositive[] = {200, 80, 0};
+  std::vector<std::uint8_t> pixels;
+  for (int p = 0; p < shape.height * shape.width; ++p) {
+    const float value = plane[p] * gain;
+    const float* end = value < 0 ? kNegative : kPositive;
+    for (int c = 0; c < kRgb; ++c)
+      pixels.push_back(to_byte(kZero[c] + std::abs(value) * (end[c] - kZero[c])));
+  }
+  return image_url(pixels, shape.width, shape.height, kRgb);
 }
 
 // Bytes as they are; floats from their least to their greatest value.
@@ -86,7 +100,7 @@ std::string sample_picture(const DataSet& data, const Samples& samples, const Sa
     gain = *greatest > *least ? 255 / (*greatest - *least) : 0;
     offset = -*least * gain;
   }
-  return picture(sample.data(), data.shape.channels, data.shape.height, data.shape.width, gain, offset);
+  return picture(sample.data(), data.shape, gain, offset);
 }
 
 // The indices of the samples with the greatest change of margin in one direction, those that became right (or
@@ -118,60 +132,52 @@ std::vector<std::size_t> most_changed(const Judgement& before, const Judgement& 
 // The first layer's weights as images, if they are: a convolution's, or a dense layer's on the pixels.
 struct Filters {
   std::string layer;
-  int count = 0, channels = 0, height = 0, width = 0;
+  std::int64_t count = 0;
+  ImageShape shape;  // of one
   const float* weights = nullptr;
+
+  float largest() const {
+    float result = 0;
+    for (std::int64_t i = 0; i < count * shape.size(); ++i) result = std::max(result, std::abs(weights[i]));
+    return result;
+  }
 };
 
-Filters first_filters(const Model& model, const ImageShape& shape) {
-  for (const Node& node : model.graph.nodes()) {
-    if (!node.has_weights()) continue;
-    for (const Parameter& parameter : node.parameters) {
-      if (parameter.role != Role::weight) continue;
-      Filters filters;
-      filters.layer = node.name;
-      filters.weights = model.graph.parameters().data() + parameter.range.begin;
-      const Shape& s = parameter.shape;
-      filters.count = static_cast<int>(std::min<std::int64_t>(s[0], kFilters));
-      if (s.size() == 4) {
-        filters.channels = static_cast<int>(s[1]);
-        filters.height = static_cast<int>(s[2]);
-        filters.width = static_cast<int>(s[3]);
-      } else if (s.size() == 2 && s[1] == shape.size()) {
-        filters.channels = shape.channels;
-        filters.height = shape.height;
-        filters.width = shape.width;
-      } else {
-        return {};
-      }
-      return filters;
-    }
-  }
-  return {};
+Filters first_filters(const Model& model, const ImageShape& input) {
+  const auto& nodes = model.graph.nodes();
+  const auto node = std::find_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.has_weights(); });
+  if (node == nodes.end()) return {};
+  const auto weight = std::find_if(node->parameters.begin(), node->parameters.end(),
+                                   [](const Parameter& p) { return p.role == Role::weight; });
+  if (weight == node->parameters.end()) return {};
+  const Shape& shape = weight->shape;
+  Filters filters{node->name, std::min(shape[0], kFilters), input,
+                  model.graph.parameters().data() + weight->range.begin};
+  if (shape.size() == 4)
+    filters.shape = {static_cast<int>(shape[1]), static_cast<int>(shape[2]), static_cast<int>(shape[3])};
+  else if (shape.size() != 2 || shape[1] != input.size())
+    return {};
+  return filters;
 }
 
-// Zero is mid-grey, and all filters share one scale so that before and after can be compared.
+// All filters share one scale, so that before and after can be compared.
 ordered_json filter_pictures(const Filters& filters, float scale) {
   ordered_json pictures = ordered_json::array();
-  const int size = filters.channels * filters.height * filters.width;
-  for (int k = 0; k < filters.count; ++k)
-    pictures.push_back(picture(filters.weights + std::int64_t{k} * size, filters.channels, filters.height,
-                               filters.width, scale > 0 ? 127.f / scale : 0.f, 128));
+  const float gain = scale > 0 ? 1 / scale : 0;
+  for (std::int64_t k = 0; k < filters.count; ++k) {
+    const float* weights = filters.weights + k * filters.shape.size();
+    pictures.push_back(filters.shape.channels == kRgb ? picture(weights, filters.shape, 127 * gain, 128)
+                                                      : signed_picture(weights, filters.shape, gain));
+  }
   return pictures;
-}
-
-float largest_weight(const Filters& filters) {
-  float largest = 0;
-  const std::int64_t size = std::int64_t{filters.count} * filters.channels * filters.height * filters.width;
-  for (std::int64_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(filters.weights[i]));
-  return largest;
 }
 
 ordered_json filters_of(const Model& before, const Model& after, const ImageShape& shape) {
   const Filters old = first_filters(before, shape), refined = first_filters(after, shape);
-  if (old.count == 0 || old.count != refined.count) return nullptr;
-  const float scale = std::max(largest_weight(old), largest_weight(refined));
+  if (old.count == 0 || old.count != refined.count || old.shape != refined.shape) return nullptr;
+  const float scale = std::max(old.largest(), refined.largest());
   return {{"layer", refined.layer},
-          {"shape", {old.channels, old.height, old.width}},
+          {"shape", {old.shape.channels, old.shape.height, old.shape.width}},
           {"before", filter_pictures(old, scale)},
           {"after", filter_pictures(refined, scale)}};
 }

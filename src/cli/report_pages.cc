@@ -38,7 +38,8 @@ std::string default_title(const std::vector<RunHistory>& runs) {
     if (data.empty()) continue;
     const bool refines =
         std::any_of(runs.begin(), runs.end(), [](const RunHistory& r) { return !r.all("update").empty(); });
-    return fmt::format("{} on {}", refines ? "LW-SVM" : "Training", fs::path(data).filename().string());
+    const std::string known = data.substr(0, data.find(':'));  // of synthetic:n=300,...
+    return fmt::format("{} on {}", refines ? "LW-SVM" : "Training", fs::path(known).filename().string());
   }
   return "Runs of lwsvm";
 }

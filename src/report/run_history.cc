@@ -68,8 +68,8 @@ std::optional<double> start_objective(const RunHistory& run) {
   return start.is_object() ? number(start, "objective") : std::nullopt;
 }
 
-// When `parent` had the network that `child` starts from: at its end, unless it went on later (train --resume)
-// and its log tells which step it was.
+// When `parent` had the network that `child` starts from: at its end, unless it went on later (train
+// --resume) and its log tells which step it was.
 double time_of_start(const RunHistory& parent, const RunHistory& child) {
   const auto start = start_objective(child);
   double seconds = parent.seconds();

@@ -90,6 +90,20 @@ function drawShades(u) {
   ctx.restore();
 }
 
+function drawKept(u) {
+  const { ctx } = u;
+  ctx.save();
+  for (const { run, points, visible } of drawn) {
+    const point = points.find((candidate) => candidate.update && candidate.update === run.kept);
+    if (!visible || !point || !isNumber(point[u.figure.key])) continue;
+    ctx.fillStyle = colorOf(run);
+    ctx.beginPath();
+    ctx.arc(u.valToPos(point.t, "x", true), u.valToPos(point[u.figure.key], "y", true), 5 * devicePixelRatio, 0, 2 * Math.PI);
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
 function drawMarks(u) {
   const { ctx, bbox } = u, ratio = devicePixelRatio;
   const marks = drawn.filter((curve) => curve.visible)
@@ -144,7 +158,7 @@ function describe(curve, time) {
   const point = curve.points.find((candidate) => candidate.t === time);
   if (!point) return null;
   const { run } = curve, { update } = point;
-  const what = update ? `pass ${update.pass ?? "?"}, ${update.layer ?? "?"}${update.accepted === false ? ", rejected" : ""}` : run.refine ? "start" : null;
+  const what = update ? `pass ${update.pass ?? "?"}, ${update.layer ?? "?"}${update.accepted === false ? ", rejected" : ""}${update === run.kept ? ", kept" : ""}` : run.refine ? "start" : null;
   const values = kFigures.filter((figure) => isNumber(point[figure.key]))
     .map((figure) => `${{ objective: "objective", train_accuracy: "training", val_accuracy: "validation" }[figure.key]} ${figure.format(point[figure.key])}`);
   return element("div", { class: "row" }, chip(run), element("b", {}, run.label), what ? ` · ${what}` : "",
@@ -186,7 +200,7 @@ function makeChart(figure, holder) {
   };
   const options = {
     width: holder.clientWidth, height: figure.height, padding: [kMarkBand, 34, 0, 0], legend: { show: false },
-    scales: { x: { time: false }, y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded } },
+    scales: { x: { time: false, range: (u, min, max) => [0, max > 0 ? max : 1] }, y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded } },
     axes: [
       axis(null, { incrs: kTimeSteps, space: 70, size: 34, values: (u, splits, a, space, step) => splits.map((value) => timeTick(value, step)) }),
       yAxis(figure, log),
@@ -197,7 +211,7 @@ function makeChart(figure, holder) {
       points: { show: run.refine || points.length <= 40, size: run.refine ? 8 : 5, fill: run.refine ? cssColor("--page") : colorOf(run), width: 2 },
     }))],
     cursor: { dataIdx: nearestIndex, sync: { key: "figures" }, y: false, drag: { x: false, y: false }, points: { size: 9 } },
-    hooks: { drawClear: [drawShades], draw: [drawMarks], setCursor: [showTip] },
+    hooks: { init: [(u) => { u.figure = figure; }], drawClear: [drawShades], draw: [drawMarks, drawKept], setCursor: [showTip] },
   };
   holder.replaceChildren();
   const chart = new uPlot(options, data, holder);
@@ -233,6 +247,7 @@ if (drawn.length > 0) {
   byId("figures-hint").textContent =
     (drawn.some(({ run }) => run.refine) ? "Every layer update is marked and named. " : "") +
     (drawn.some(({ run }) => run.refine && run.parent >= 0) ? "Refining is drawn from the end of the run that made its network. " : "") +
+    (drawn.some(({ run }) => run.kept) ? "The filled point is the network that was kept. " : "") +
     (drawn.some(({ run }) => run.shorter >= 0) ? "Shaded: the same training, continued. " : "") +
     "Point at a curve for its values, or move with the arrow keys.";
   byId("log-scale").checked = logHelps();

@@ -11,8 +11,8 @@ function heat(color, share) {
 function matrixTable(gallery, caption, cellOf) {
   const names = gallery.classes;
   return element("div", {}, element("h3", {}, caption), element("table", { class: "matrix" },
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "true \\ said"),
-      ...names.map((name, c) => element("th", { scope: "col", title: name, "aria-label": name }, cut(name, 4))))),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "true ↓ said →"),
+      ...names.map((name) => element("th", { scope: "col", title: name }, element("span", {}, cut(name, 14)))))),
     element("tbody", {}, ...names.map((name, r) => element("tr", {}, element("th", { scope: "row", title: name }, name),
       ...names.map((said, c) => {
         const { content, style } = cellOf(r, c);

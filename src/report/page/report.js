@@ -24,8 +24,10 @@ const number = (value) => (isNumber(value) ? value : null);
 function short(value, digits = 4) {
   if (!isNumber(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.001 || size >= 1e6)) return value.toExponential(digits - 3).replace("-", "−").replace("e−", "e−").replace("e+", "e");
-  return value.toPrecision(digits).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "").replace("-", "−");
+  const rounded = size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(digits - 1) : value.toPrecision(digits);
+  const [mantissa, exponent] = rounded.split("e");
+  const trimmed = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+  return (trimmed + (exponent ? "e" + exponent.replace("+", "") : "")).replaceAll("-", "−");
 }
 // An objective keeps its zeros, so that columns line up.
 function objective(value) {
@@ -82,11 +84,17 @@ function finalOf(run, index) {
   };
 }
 
+// The update after which a refine run's network was the one that it kept in the end.
+function keptUpdate(run) {
+  const { objective: kept } = firstOf(run, "end");
+  return recordsOf(run, "update").filter((update) => isNumber(kept) && Math.abs(update.objective - kept) <= 1e-9 * Math.abs(kept)).at(-1) || null;
+}
+
 // Runs with everything that several parts need: a label of their own, a colour (a longer run shares that of the run
 // that it continues), their quality in the end and at the start.
 const runs = report.runs.map((run, index) => ({
   ...run, index, refine: isRefine(run), label: plainLabel(run), final: finalOf(run, index),
-  start: firstOf(run, "run").start || settingsOf(run).start || null,
+  start: firstOf(run, "run").start || settingsOf(run).start || null, kept: keptUpdate(run),
 }));
 for (const run of runs) {
   const alike = runs.filter((other) => plainLabel(other) === plainLabel(run));
@@ -103,13 +111,14 @@ const chip = (run) =>
 
 // --- tables
 
-// cells: text, or elements; `numeric` tells which columns stand to the right.
+// cells: text, or elements; `numeric` tells which columns stand to the right. On a phone a table of class "stack" is a list
+// of rows, and each cell names its column.
 function table(headings, rows, numeric = () => false, attributes = {}) {
   const align = (column) => ({ class: numeric(column) ? "number" : null });
   return element("table", attributes,
     element("thead", {}, element("tr", {}, ...headings.map((heading, c) => element("th", { scope: "col", ...align(c) }, heading)))),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((cell, c) =>
-      c === 0 ? element("th", { scope: "row" }, ...[cell].flat()) : element("td", align(c), ...[cell].flat()))))));
+      c === 0 ? element("th", { scope: "row" }, ...[cell].flat()) : element("td", { ...align(c), "data-label": headings[c] }, ...[cell].flat()))))));
 }
 
 function showRuns() {
@@ -120,10 +129,13 @@ function showRuns() {
       ? plural(recordsOf(run, "update").length, "layer update")
       : plural(Math.max(0, ...recordsOf(run, "epoch").map((record) => number(record.epoch) ?? 0)), "epoch");
     const before = (key, format) => (run.refine && run.start && isNumber(run.start[key]) ? `${format(run.start[key])} → ` : "") + format(run.final[key]);
-    return [[chip(run), run.label, element("small", {}, details.join(" · "))], steps, before("objective", objective),
+    const last = recordsOf(run, "update").at(-1);
+    const earlier = run.kept && last && run.kept !== last;
+    return [[chip(run), run.label, element("small", {}, details.join(" · ")),
+             earlier ? element("small", {}, "kept an earlier network, the one with the best validation accuracy") : null].filter(Boolean), steps, before("objective", objective),
             before("train_accuracy", percent), before("val_accuracy", percent), before("test_accuracy", percent), duration(run.final.seconds)];
   });
-  byId("runs-table").append(table(["run", "steps", "objective", "training", "validation", "test", "time"], rows, (c) => c > 1));
+  byId("runs-table").append(table(["run", "steps", "objective", "training", "validation", "test", "time"], rows, (c) => c > 1, { class: "stack" }));
 }
 
 function showExtraTable() {

@@ -34,6 +34,17 @@ function solvesOf(run) {
 
 const solvePlots = [];
 
+// The first primal, before the solver has found its feet, may be so high that nothing else could be seen: the frame is
+// then that of the others.
+function solveRange(points) {
+  const gap = (point) => point.primal - point.dual;
+  const rest = points.slice(1);
+  const framed = rest.length > 1 && gap(points[0]) > 3 * Math.max(...rest.map(gap)) ? rest : points;
+  const all = framed.flatMap((point) => [point.primal, point.dual]);
+  const low = Math.min(...all), high = Math.max(...all), space = 0.12 * (high - low || Math.abs(high) || 1);
+  return [low - space, high + space];
+}
+
 function drawSolve(solve, holder) {
   const points = solve.points.filter((point) => isNumber(point.primal) && isNumber(point.dual));
   holder.replaceChildren();
@@ -42,10 +53,10 @@ function drawSolve(solve, holder) {
   const line = (label, stroke) => ({ label, stroke, width: 2, points: { show: true, size: 4, fill: stroke } });
   const plot = new uPlot({
     width: holder.clientWidth, height: 150, padding: [8, 8, 0, 0], legend: { show: false },
-    scales: { x: { time: false, range: (u, min, max) => [min, Math.max(max, min + 1)] } },
+    scales: { x: { time: false, range: (u, min, max) => [min, Math.max(max, min + 1)] }, y: { range: solveRange(points) } },
     axes: [
       axis(null, { size: 26, space: 36, gap: 4, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500], font: "11px system-ui, sans-serif" }),
-      axis(null, { size: 44, space: 34, gap: 4, font: "11px system-ui, sans-serif", values: (u, splits) => splits.map((value) => short(value, 3)) }),
+      axis(null, { size: 50, space: 30, gap: 4, font: "11px system-ui, sans-serif", values: (u, splits) => splits.map((value) => short(value, 3)) }),
     ],
     series: [{}, line("primal", primal), line("dual", dual)],
     bands: [{ series: [1, 2], fill: cssColor("--shade") }],
@@ -83,6 +94,7 @@ function solveCard(solve) {
 function updatesTable(run) {
   const updates = recordsOf(run, "update");
   const largest = Math.max(1e-300, ...updates.flatMap((update) => [update.predicted, update.actual]).filter(isNumber));
+  // Both to one scale: above what the surrogate promised, below what the network gave.
   const bar = (value) => element("i", { style: `width: ${Math.round(100 * Math.max(0, number(value) ?? 0) / largest)}%` });
   const rows = updates.map((update) => [
     text(update.layer ?? "?"), text(update.pass ?? "–"), `${objective(update.before)} → ${objective(update.objective)}`,
@@ -92,7 +104,8 @@ function updatesTable(run) {
     [verdict(update)],
   ]);
   return element("div", { class: "scroll" }, table(
-    ["layer", "pass", "objective", "validation", "fall predicted", "actual", "", "ratio", ""], rows, (c) => (c > 0 && c < 6) || c === 7));
+    ["layer", "pass", "objective", "validation", "fall predicted", "fall, actual", "", "actual / predicted", ""], rows, (c) => (c > 0 && c < 6) || c === 7,
+    { class: "stack" }));
 }
 
 const refined = runs.filter((run) => run.refine && solvesOf(run).length > 0);
@@ -103,7 +116,7 @@ for (const run of refined) {
   if (recordsOf(run, "update").length > 0) section.append(updatesTable(run));
   const solves = solvesOf(run);
   const key = (name, color) => element("span", {}, element("span", { class: "chip", style: `border-color: var(${color})`, "aria-hidden": "true" }), name);
-  section.append(element("div", { class: "key" }, key("primal, from above", "--series-1"), key("dual, from below", "--series-0"), element("span", {}, "against inner epochs")),
+  section.append(element("div", { class: "key" }, key("primal, from above", "--series-1"), key("dual, from below", "--series-0"), element("span", {}, "against inner epochs; the first may begin above the frame")),
     element("div", { class: "cards" }, ...solves.map(solveCard)));
 }
 drawSolves();
