@@ -125,10 +125,9 @@ function showRuns() {
   const rows = runs.map((run) => {
     const settings = settingsOf(run);
     const details = [settings.data, settings.arch, run.folder].filter((value) => typeof value === "string" && value);
-    const steps = run.refine
-      ? plural(recordsOf(run, "update").length, "layer update")
-      : plural(Math.max(0, ...recordsOf(run, "epoch").map((record) => number(record.epoch) ?? 0)), "epoch");
-    const before = (key, format) => (run.refine && run.start && isNumber(run.start[key]) ? `${format(run.start[key])} → ` : "") + format(run.final[key]);
+    const epochs = Math.max(0, ...recordsOf(run, "epoch").map((record) => number(record.epoch) ?? 0));
+    const asked = !firstOf(run, "end").type && settings.epochs > epochs ? `${count(epochs)} of ` : "";
+    const steps = run.refine ? plural(recordsOf(run, "update").length, "layer update") : asked + plural(asked ? settings.epochs : epochs, "epoch");
     const last = recordsOf(run, "update").at(-1);
     const earlier = run.kept && last && run.kept !== last;
     return [[chip(run), run.label, element("small", {}, details.join(" · ")),
