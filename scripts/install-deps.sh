@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing for a purpose; does nothing, quickly, when nothing is.
 #
-#   scripts/install-deps.sh build    compiler, CMake, libraries
+#   scripts/install-deps.sh build    compiler, CMake, libraries; npm, and uPlot, which draws the report's curves
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
-#   scripts/install-deps.sh test     demo + npm, Python's onnx and numpy, ONNX's test data, LIBLINEAR, ONNX Runtime for node
+#   scripts/install-deps.sh test     demo + Python's onnx and numpy, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
 #   scripts/install-deps.sh bench    test + PyTorch
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
@@ -19,11 +19,11 @@ build=(
   libprotobuf-dev=hdr:google/protobuf/message.h protobuf-compiler=cmd:protoc libcli11-dev=hdr:CLI/CLI.hpp
   libfmt-dev=hdr:fmt/format.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
   zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
-  libbenchmark-dev=hdr:benchmark/benchmark.h
+  libbenchmark-dev=hdr:benchmark/benchmark.h nodejs=cmd:node npm=cmd:npm
 )
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
 test=(
-  nodejs=cmd:node npm=cmd:npm python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
+  chromium=cmd:chromium python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
   liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
 bench=(python3-torch=py:torch)
@@ -90,17 +90,21 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 fi
 
+# From npm into build/FOLDER, which all presets share; nothing of the package is run.
+from_npm() {  # package version folder
+  grep -qs "\"version\": \"$2\"" "build/$3/node_modules/$1/package.json" && return 0
+  echo "installing: $1 $2 into build/$3" >&2
+  mkdir -p "build/$3"
+  npm install --ignore-scripts --no-save --no-audit --no-fund --loglevel=error --prefix "build/$3" "$1@$2" >&2
+}
+
+# It becomes part of the program: src/report/CMakeLists.txt knows its checksums.
+from_npm uplot 1.6.32 web
+
 # ONNX Runtime, the judge of our ONNX files. Its tests are skipped where it cannot be had, so this is no failure.
-onnxruntime=1.16.3
 case ${group#--} in
   test | bench)
-    found=build/oracles/node_modules/onnxruntime-node/package.json
-    if ! grep -qs "\"version\": \"$onnxruntime\"" "$found"; then
-      echo "installing: onnxruntime-node $onnxruntime into build/oracles" >&2
-      mkdir -p build/oracles
-      npm install --ignore-scripts --no-save --no-audit --no-fund --loglevel=error --prefix build/oracles \
-        "onnxruntime-node@$onnxruntime" >&2 ||
-        echo "warning: onnxruntime-node cannot be installed; the tests against ONNX Runtime will be skipped" >&2
-    fi
+    from_npm onnxruntime-node 1.16.3 oracles ||
+      echo "warning: onnxruntime-node cannot be installed; the tests against ONNX Runtime will be skipped" >&2
     ;;
 esac

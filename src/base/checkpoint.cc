@@ -126,6 +126,40 @@ std::uint32_t read_header(CrcReader& reader, const std::string& path) {
   return count;
 }
 
+struct SectionHeader {
+  std::uint8_t type = 0;
+  std::string name;
+  std::uint64_t payload_bytes = 0;
+};
+
+SectionHeader read_section_header(CrcReader& reader) {
+  if (reader.remaining() < kSectionHeaderBytes) reader.damaged("it has too few sections");
+  SectionHeader section;
+  section.type = reader.read_value<std::uint8_t>();
+  const auto name_bytes = reader.read_value<std::uint32_t>();
+  section.payload_bytes = reader.read_value<std::uint64_t>();
+  if (name_bytes > reader.remaining() || section.payload_bytes > reader.remaining() - name_bytes) {
+    reader.damaged("a section is longer than the file");
+  }
+  section.name.resize(name_bytes);
+  reader.read(section.name.data(), name_bytes);
+  return section;
+}
+
+std::vector<std::uint8_t> read_meta_section(CrcReader& reader) {
+  const SectionHeader section = read_section_header(reader);
+  if (section.type != kMetaType) reader.damaged("its sections are out of order");
+  std::vector<std::uint8_t> meta(section.payload_bytes);
+  reader.read(meta.data(), meta.size());
+  return meta;
+}
+
+nlohmann::json parse_meta(const std::vector<std::uint8_t>& bytes, const CrcReader& reader) {
+  auto meta = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  if (meta.is_discarded()) reader.damaged("its metadata cannot be read");
+  return meta;
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint() : meta_(std::make_unique<nlohmann::json>(nlohmann::json::object())) {}
@@ -225,30 +259,18 @@ void Checkpoint::save(const std::filesystem::path& path) const {
 Checkpoint Checkpoint::load(const std::filesystem::path& path) {
   CrcReader reader(path);
   Checkpoint result;
-  std::vector<std::uint8_t> meta;
   const std::uint32_t count = read_header(reader, path.string());
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (reader.remaining() < kSectionHeaderBytes) reader.damaged("it has too few sections");
-    const auto type = reader.read_value<std::uint8_t>();
-    const auto name_bytes = reader.read_value<std::uint32_t>();
-    const auto payload_bytes = reader.read_value<std::uint64_t>();
-    if (name_bytes > reader.remaining() || payload_bytes > reader.remaining() - name_bytes) {
-      reader.damaged("a section is longer than the file");
-    }
-    std::string name(name_bytes, '\0');
-    reader.read(name.data(), name_bytes);
-    if ((type == kMetaType) != (i == 0)) reader.damaged("its sections are out of order");
-    if (type == kMetaType) {
-      meta.resize(payload_bytes);
-      reader.read(meta.data(), meta.size());
-      continue;
-    }
+  if (count == 0) reader.damaged("it has too few sections");
+  const std::vector<std::uint8_t> meta = read_meta_section(reader);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const auto [type, name, payload_bytes] = read_section_header(reader);
+    if (type == kMetaType) reader.damaged("its sections are out of order");
     if (type >= kTypeBytes.size()) reader.damaged("a section is of an unknown type");
     if (payload_bytes % kTypeBytes[type] != 0) reader.damaged("a section has a broken length");
     if (result.has(name)) reader.damaged("a section comes twice");
-    const auto read_array = [&]<typename T>(T) {
-      std::vector<T> values(payload_bytes / sizeof(T));
-      reader.read(values.data(), payload_bytes);
+    const auto read_array = [&, &name = name, bytes = payload_bytes]<typename T>(T) {
+      std::vector<T> values(bytes / sizeof(T));
+      reader.read(values.data(), bytes);
       result.put(name, std::move(values));
     };
     switch (type) {
@@ -269,12 +291,17 @@ Checkpoint Checkpoint::load(const std::filesystem::path& path) {
         break;
     }
   }
-  if (count == 0 || reader.remaining() != 0) reader.damaged("there is something after its last section");
+  if (reader.remaining() != 0) reader.damaged("there is something after its last section");
   const std::uint32_t computed = reader.crc();
   if (reader.read_value<std::uint32_t>() != computed) reader.damaged("its checksum does not match");
-  *result.meta_ = nlohmann::json::from_cbor(meta, /*strict=*/true, /*allow_exceptions=*/false);
-  if (result.meta_->is_discarded()) reader.damaged("its metadata cannot be read");
+  *result.meta_ = parse_meta(meta, reader);
   return result;
+}
+
+nlohmann::json Checkpoint::load_meta(const std::filesystem::path& path) {
+  CrcReader reader(path);
+  if (read_header(reader, path.string()) == 0) reader.damaged("it has too few sections");
+  return parse_meta(read_meta_section(reader), reader);
 }
 
 #define LWSVM_CHECKPOINT_TYPE(T)                                                         \

@@ -29,6 +29,7 @@ void add_reproduce(CLI::App& app, Common& common);
 void add_svm(CLI::App& app, Common& common);
 void add_eval(CLI::App& app, Common& common);
 void add_inspect(CLI::App& app, Common& common);
+void add_report(CLI::App& app, Common& common);
 void add_data(CLI::App& app, Common& common);
 
 }  // namespace lwsvm::cli

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   add_svm(app, common);
   add_eval(app, common);
   add_inspect(app, common);
+  add_report(app, common);
   add_data(app, common);
   try {
     app.parse(argc, argv);

@@ -1,9 +1,11 @@
 // lwsvm reproduce: the paper's experiments, and its tables with our figures beside the paper's.
 #include <fmt/ranges.h>
 
+#include <filesystem>
+
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "cli/commands.h"
+#include "cli/report_pages.h"
 #include "cli/reproduce_parts.h"
 #include "cli/reproduce_plan.h"
 #include "cli/reproduce_results.h"
@@ -23,11 +25,27 @@ void check_folders(const Plan& plan) {
   for (const Part& part : plan.parts) finished_result(part);
 }
 
+void write_page(const Common& common, const Plan& plan, const PartResults& results, Terminal& terminal) {
+  const Table table = readable_table(plan, results);
+  ReportOptions options;
+  options.title = plan.title;
+  options.table = {plan.caption, table.headings(), table.rows()};
+  std::erase_if(options.table->rows, [](const auto& row) { return row.empty(); });
+  options.data_dir = common.data_dir;
+  options.threads = common.threads;
+  const std::filesystem::path out = plan.options.out;
+  std::vector<std::string> folders;
+  for (const Part& part : plan.parts) folders.push_back((out / part.name).string());
+  for (const std::string& warning :
+       write_run_report(folders, (out / "report.html").string(), options).warnings)
+    terminal.line("report.html: {}", warning);
+}
+
 void print(const Common& common, const Plan& plan, const PartResults& results) {
   if (common.json)
     fmt::print("{}\n", results_json(plan, results).dump());
   else
-    fmt::print("{}\n{}\n-> {}: table.md, table.csv, table.tex, results.json\n",
+    fmt::print("{}\n{}\n-> {}: table.md, table.csv, table.tex, results.json, report.html\n",
                readable_table(plan, results).str(), plan.caption, plan.options.out);
 }
 
@@ -56,6 +74,7 @@ int reproduce(Common common, const ReproduceOptions& options) {
     if (!part.from.empty()) check_start(part, results[part.name], results.at(part.from));
     write_results(plan, results);  // a reproduction of days can be looked at while it runs
   }
+  write_page(common, plan, results, terminal);
   print(common, plan, results);
   return done;
 }

@@ -234,6 +234,7 @@ class Planner {
   // What a reader must know to compare.
   void write_caption(const std::vector<std::string>& solvers) {
     const ReproduceOptions& options = plan_.options;
+    plan_.title = fmt::format("{}: the paper's protocol, {}", experiment_.title, options.scale);
     std::string& text = plan_.caption;
     text =
         fmt::format("{}{}, network {}.", experiment_.title,

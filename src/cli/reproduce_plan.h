@@ -54,7 +54,7 @@ struct Plan {
   ReproduceOptions options;  // with `out` and `data`
   std::vector<Part> parts;   // in the order in which they run
   std::vector<Row> rows;
-  std::string caption;
+  std::string title, caption;
   std::string citation;  // empty: the paper has no such figures
   std::string time_unit = "s";
 };

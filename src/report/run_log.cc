@@ -81,7 +81,7 @@ std::uint64_t RunLog::sync() {
   return offset_;
 }
 
-RunLogContent read_run_log(const std::filesystem::path& file) {
+RunLogContent read_run_log(const std::filesystem::path& file, BrokenLines policy) {
   const std::string text = read_file(file);
   RunLogContent content;
   std::size_t start = 0;
@@ -93,10 +93,14 @@ RunLogContent read_run_log(const std::filesystem::path& file) {
     const bool blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
     if (blank) continue;
     auto record = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+    content.last_line = number;
     if (record.is_object()) {
       content.records.push_back(std::move(record));
+      content.lines.push_back(number);
     } else if (start >= text.size()) {
       content.truncated = true;
+    } else if (policy == BrokenLines::skip) {
+      content.broken.push_back(number);
     } else {
       fail("log", "{}: line {} is not a JSON object; is this a log of lwsvm?", file.string(), number);
     }

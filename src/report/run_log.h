@@ -44,10 +44,15 @@ class RunLog {
 
 struct RunLogContent {
   std::vector<nlohmann::ordered_json> records;
+  std::vector<int> lines;   // of each record, the first line being 1
+  std::vector<int> broken;  // lines that are not JSON objects, and were left out
   bool truncated =
       false;  // the last line was cut short (a crash, or a run that is still writing) and left out
+  int last_line = 0;
 };
 
-RunLogContent read_run_log(const std::filesystem::path& file);
+enum class BrokenLines { refuse, skip };
+// Throws Error if the file cannot be read, or has a broken line and is not to skip it.
+RunLogContent read_run_log(const std::filesystem::path& file, BrokenLines policy = BrokenLines::refuse);
 
 }  // namespace lwsvm

@@ -7,15 +7,16 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "report/csv.h"
 
 namespace lwsvm {
 namespace {
 
-// `escape` before every character that is one of `special`.
-std::string with_escapes(std::string_view text, std::string_view special, std::string_view escape) {
+// A backslash before every character that is one of `special`.
+std::string with_backslashes(std::string_view text, std::string_view special) {
   std::string result;
   for (const char c : text) {
-    if (special.find(c) != std::string_view::npos) result += escape;
+    if (special.find(c) != std::string_view::npos) result += '\\';
     result += c;
   }
   return result;
@@ -117,7 +118,7 @@ std::string Table::str() const {
 std::string Table::markdown() const {
   const auto line = [](const std::vector<std::string>& cells) {
     std::string text = "|";
-    for (const std::string& cell : cells) text += " " + with_escapes(cell, "\\|*_`<", "\\") + " |";
+    for (const std::string& cell : cells) text += " " + with_backslashes(cell, "\\|*_`<") + " |";
     return text + "\n";
   };
   std::string text = line(headings_) + "|";
@@ -130,12 +131,9 @@ std::string Table::markdown() const {
 
 std::string Table::csv() const {
   const auto line = [](const std::vector<std::string>& cells) {
-    std::string text;
-    for (const std::string& cell : cells) {
-      const bool quoted = cell.find_first_of(",\"\r\n") != std::string::npos;
-      text += (text.empty() ? "" : ",") + (quoted ? "\"" + with_escapes(cell, "\"", "\"") + "\"" : cell);
-    }
-    return text + "\r\n";
+    std::vector<std::string> escaped;
+    for (const std::string& cell : cells) escaped.push_back(csv_cell(cell));
+    return fmt::format("{}\r\n", fmt::join(escaped, ","));
   };
   std::string text = line(headings_);
   for (const auto& row : rows_)
@@ -168,7 +166,7 @@ std::string latex_escaped(std::string_view text) {
     else if (c == '^')
       result += "\\textasciicircum{}";
     else
-      result += with_escapes({&c, 1}, "&%$#_{}", "\\");
+      result += with_backslashes({&c, 1}, "&%$#_{}");
   }
   return result;
 }

@@ -26,7 +26,8 @@ class Table {
 
   void add(std::vector<std::string> cells);  // missing cells at the end are empty
   void add_rule();
-  std::size_t rows() const { return rows_.size(); }
+  const std::vector<std::string>& headings() const { return headings_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // an empty one is a rule
 
   std::string str() const;  // each line ends with \n, none with spaces
 

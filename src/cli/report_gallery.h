@@ -1,0 +1,38 @@
+// What refining did to a network, as pictures: for each refine run the network before and after it, judged on
+// the test set (or the validation part where there is none).
+//
+//   margin of an image = score of its true class - highest other score; positive: it is classified rightly
+//
+// Each gallery is a JSON object for the page:
+//   { run, note }                                          if something it needs is no longer there, or
+//   { run, part, samples, classes: [names], confusion: { before, after },       [true][predicted] counts
+//     accuracy: { before, after }, newly_right, newly_wrong,
+//     improved, damaged: [{ index, label, image, before: { label, margin }, after }],
+//     filters: { layer, shape, before: [images], after: [images] } }
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/report_pages.h"
+#include "report/run_history.h"
+
+namespace lwsvm::cli {
+
+// Where the relative paths among a run's settings begin: in the folder where it was begun, as its checkpoint
+// remembers it. If there is none, or the file is not there (the run was copied from elsewhere): in the
+// current folder, or in one above the run's.
+class RunPlace {
+ public:
+  explicit RunPlace(const std::filesystem::path& run_folder);
+  std::filesystem::path resolve(const std::filesystem::path& path) const;
+
+ private:
+  std::vector<std::filesystem::path> candidates_;
+};
+
+nlohmann::ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOptions& options);
+
+}  // namespace lwsvm::cli
