@@ -181,6 +181,7 @@ class Planner {
     TrainSettings nothing = train_settings(solvers.front(), lambda, 0);
     nothing.arch = arch;
     add(failure + "-start", "", std::move(nothing));
+    add_row(title + ": random weights", 0, failure + "-start", "");
     add(failure + "-lwsvm", failure + "-start", refine_settings(failure + "-start", "standard", lambda));
     add_row(title + ": random weights", 0, failure + "-lwsvm", "", {}, " + LW-SVM");
     plan_.rows.back().group_ends = true;
@@ -225,7 +226,8 @@ class Planner {
 
   void add_row(const std::string& name, int epochs, const std::string& part, const std::string& solver_part,
                std::optional<PaperRun> run = {}, const std::string& suffix = "") {
-    Row row{fmt::format("{} ({}){}", name, epochs, suffix), part, solver_part, {}};
+    const std::string count = epochs > 0 ? fmt::format(" ({})", epochs) : "";
+    Row row{name + count + suffix, part, solver_part, {}};
     const std::string solver = solver_part.empty() ? part.substr(0, part.find('-')) : solver_part;
     if (const PaperRow* known = paper_ && run ? paper_->find(solver, *run) : nullptr) row.paper = *known;
     plan_.rows.push_back(std::move(row));

@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
+const std::string tiny_net = "dense8-relu";
 const Arguments tiny{"--data",    "synthetic:n=240,test=60,classes=3,size=8x8",
-                     "--arch",    small_net,
+                     "--arch",    tiny_net,
                      "--epochs",  "2",
                      "--longer",  "4",
                      "--passes",  "1",
@@ -92,6 +93,12 @@ TEST_F(Reproduce, MakesEveryPart) {
       EXPECT_TRUE(fs::exists(out() / name / file)) << name << " " << file;
 }
 
+TEST_F(Reproduce, LeavesAPageWithItsTable) {
+  const std::string page = read_file(out() / "report.html");
+  EXPECT_THAT(page, HasSubstr("</html>"));
+  EXPECT_THAT(page, HasSubstr("Adam (2) + LW-SVM, as published"));
+}
+
 TEST_F(Reproduce, ReportsWhatEvalFinds) {
   const auto found = numbers(out());
   for (const char* name : {"adam-longer", "adam-lwsvm"}) {
@@ -102,8 +109,8 @@ TEST_F(Reproduce, ReportsWhatEvalFinds) {
 
 TEST_F(Reproduce, LongerIsTheRunOfThatLength) {
   TemporaryFolder folder;
-  const Result whole = run(folder.path(), {"train", "--data", tiny[1], "--arch", small_net, "--solver",
-                                           "adam", "--epochs", "4", "--run", "run"});
+  const Result whole = run(folder.path(), {"train", "--data", tiny[1], "--arch", tiny_net, "--solver", "adam",
+                                           "--epochs", "4", "--run", "run"});
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   EXPECT_TRUE(read_file(folder / "run/model.onnx") == read_file(out() / "adam-longer/model.onnx"));
 }
@@ -171,7 +178,7 @@ TEST_F(Reproduce, OtherSettingsInTheSameFolderAreAnError) {
 
 TEST_F(Reproduce, TakesARunThatWasBegunByHandAndAFolderThatWasMoved) {
   TemporaryFolder elsewhere;
-  const Result hand = run(elsewhere.path(), {"train", "--data", tiny[1], "--arch", small_net, "--solver",
+  const Result hand = run(elsewhere.path(), {"train", "--data", tiny[1], "--arch", tiny_net, "--solver",
                                              "adam", "--epochs", "2", "--run", "old/adam"});
   ASSERT_EQ(hand.exit_code, 0) << hand.err;
   // As by a program that wrote no end records, and then moved.
@@ -241,9 +248,9 @@ TEST(ReproduceFailures, RunsBothCases) {
                                    "biases-adam", "biases-adam-lwsvm", "biases-start", "biases-lwsvm"));
   const json parts = results(folder / "out")["parts"];
   EXPECT_EQ(parts[0]["settings"]["lambda"], 0.01);
-  EXPECT_EQ(parts[4]["settings"]["arch"], "nobias:" + small_net);
+  EXPECT_EQ(parts[4]["settings"]["arch"], "nobias:" + tiny_net);
   const Result inspected = run(folder / "out", {"inspect", "biases-lwsvm/model.onnx", "--json"});
-  EXPECT_EQ(inspected.value()["parameters"], 4 * 9 + 4 * 16 * 8 + 8 * 3);
+  EXPECT_EQ(inspected.value()["parameters"], 64 * 8 + 8 * 3);
 }
 
 TEST(ReproduceInput, IsNamedWhereItIsWrong) {
