@@ -3,9 +3,9 @@
 const kMatrixClasses = 20;   // more are told as a list
 const kWorstConfusions = 12;
 
-// Heat in the background; the text stays readable on it in both themes.
+// Heat in the background, as strong as the theme allows for the text on it.
 function heat(color, share) {
-  return share > 0 ? `background: rgba(var(${color}), ${(0.08 + 0.47 * Math.sqrt(Math.min(1, share))).toFixed(3)})` : "";
+  return share > 0 ? `--share: ${Math.sqrt(Math.min(1, share)).toFixed(3)}; background: rgba(var(${color}), calc(0.06 + var(--strength) * var(--share)))` : null;
 }
 
 function matrixTable(gallery, caption, cellOf) {

@@ -128,6 +128,7 @@ function showRuns() {
     const epochs = Math.max(0, ...recordsOf(run, "epoch").map((record) => number(record.epoch) ?? 0));
     const asked = !firstOf(run, "end").type && settings.epochs > epochs ? `${count(epochs)} of ` : "";
     const steps = run.refine ? plural(recordsOf(run, "update").length, "layer update") : asked + plural(asked ? settings.epochs : epochs, "epoch");
+    const before = (key, format) => (run.refine && run.start && isNumber(run.start[key]) ? `${format(run.start[key])} → ` : "") + format(run.final[key]);
     const last = recordsOf(run, "update").at(-1);
     const earlier = run.kept && last && run.kept !== last;
     return [[chip(run), run.label, element("small", {}, details.join(" · ")),
