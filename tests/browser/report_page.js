@@ -28,12 +28,12 @@ function pointsInLog(k) {
 
 const plot = (key) => `document.querySelector('[data-figure="${key}"]').plot`;
 
-// Whether near the last point of a series its colour is on the canvas.
+// Whether near the last point of a series the colour that the legend promises is on the canvas.
 const isPainted = (page, key, series) => page.value(`(() => {
   const u = ${plot(key)}, values = u.data[${series}], i = values.findLastIndex((v) => v != null);
   const x = Math.round(u.valToPos(u.data[0][i], "x", true)), y = Math.round(u.valToPos(values[i], "y", true));
   const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = u.series[${series}]._stroke ?? u.series[${series}].stroke(u, ${series});
+  probe.fillStyle = getComputedStyle(document.querySelector("#legend button:nth-child(${series}) .chip")).borderTopColor;
   probe.fillRect(0, 0, 1, 1);
   const wanted = probe.getImageData(0, 0, 1, 1).data, seen = u.ctx.getImageData(x - 6, y - 6, 13, 13).data;
   for (let p = 0; p < seen.length; p += 4)

@@ -7,8 +7,7 @@ const kFigures = [
 ];
 const kLabelFont = "12px system-ui, sans-serif";
 const kMarkFont = "11px system-ui, sans-serif";
-const kMarkBand = 46;     // pixels above the plot for the names of layers
-const kMarkDistance = 15;  // between two names
+const kMarkDistance = 15;  // pixels between the names of two layers
 
 // The evaluated steps of a run: { t, objective, train_accuracy, val_accuracy, update }.
 function pointsOf(run) {
@@ -26,6 +25,7 @@ function pointsOf(run) {
 
 const drawn = runs.map((run) => ({ run, points: pointsOf(run), visible: true })).filter((curve) => curve.points.length > 0);
 const charts = [];
+const markBand = drawn.some(({ points }) => points.some((point) => point.update)) ? 46 : 10;  // above the plot, for names of layers
 
 // --- axes
 
@@ -175,7 +175,7 @@ function showTip(u) {
   const place = u.over.offsetLeft + u.cursor.left, width = tip.offsetWidth, room = u.root.parentElement.clientWidth;
   const left = place + 16 + width <= room ? place + 16 : place - 16 - width;
   tip.style.left = `${Math.max(0, Math.min(left, room - width))}px`;
-  tip.style.top = `${kMarkBand + 8}px`;
+  tip.style.top = `${markBand + 8}px`;
 }
 
 // Arrow keys go from step to step.
@@ -199,7 +199,7 @@ function makeChart(figure, holder) {
     return figure.key === "objective" ? [min - space, max + space] : [Math.max(0, min - space), Math.min(1, max + space)];
   };
   const options = {
-    width: holder.clientWidth, height: figure.height, padding: [kMarkBand, 34, 0, 0], legend: { show: false },
+    width: holder.clientWidth, height: figure.height, padding: [markBand, 34, 0, 0], legend: { show: false },
     scales: { x: { time: false, range: (u, min, max) => [0, max > 0 ? max : 1] }, y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded } },
     axes: [
       axis(null, { incrs: kTimeSteps, space: 70, size: 34, values: (u, splits, a, space, step) => splits.map((value) => timeTick(value, step)) }),

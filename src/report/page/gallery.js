@@ -55,7 +55,7 @@ function picture(entry, gallery) {
   const said = entry.before.label === entry.after.label ? `said ${name(entry.after.label)}` : `${name(entry.before.label)} → ${name(entry.after.label)}`;
   return element("li", {}, element("img", { src: entry.image, alt: `image ${entry.index}: ${name(entry.label)}`, title: `${gallery.part} image ${entry.index}` }),
     element("div", {}, element("b", {}, name(entry.label)), element("small", { class: right ? "good" : "bad" }, said),
-      element("small", {}, `margin ${margin(entry.before)} → ${margin(entry.after)}`)));
+      element("small", { class: "margin" }, `${margin(entry.before)} → ${margin(entry.after)}`)));
 }
 
 function pictures(title, entries, gallery) {
@@ -81,7 +81,7 @@ for (const gallery of report.galleries) {
   }
   section.append(
     element("p", { class: "hint" }, `Of ${count(gallery.samples)} ${gallery.part} images, ${count(gallery.newly_right)} became right and ${count(gallery.newly_wrong)} became wrong. ` +
-      "The margin of an image is the score of its true class minus the highest other score."),
+      "Under each image: its true class, what the network said before and after, and its margin, the score of the true class minus the highest other score."),
     ...confusionPart(gallery), ...pictures("Most improved", gallery.improved, gallery),
     ...pictures("Most damaged", gallery.damaged, gallery), ...filterPart(gallery.filters));
 }

@@ -39,11 +39,11 @@ const count = (value) => (isNumber(value) ? value.toLocaleString("en-US") : "–
 const signed = (text) => (/^[−-]/.test(text) ? text.replace("-", "−") : "+" + text);
 function duration(seconds) {
   if (!isNumber(seconds)) return "–";
-  if (seconds < 60) return (seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)) + " s";
-  const whole = Math.round(seconds);
-  const two = (value) => String(value).padStart(2, "0");
-  if (whole < 3600) return `${Math.floor(whole / 60)} m ${two(whole % 60)} s`;
-  return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} m`;
+  const whole = Math.round(seconds), two = (value) => String(value).padStart(2, "0");
+  const words = seconds < 60 ? `${seconds < 10 ? Math.round(seconds * 10) / 10 : whole} s`
+    : whole < 3600 ? `${Math.floor(whole / 60)} m ${two(whole % 60)} s`
+    : `${count(Math.floor(whole / 3600))} h ${two(Math.floor((whole % 3600) / 60))} m`;
+  return words.replaceAll(" ", "\u00a0");
 }
 const plural = (amount, word) => `${count(amount)} ${word}${amount === 1 ? "" : "s"}`;
 
