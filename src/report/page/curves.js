@@ -14,13 +14,17 @@ function pointsOf(run) {
   const point = (record, t, update = null) => ({
     t, update, objective: number(record.objective), train_accuracy: number(record.train_accuracy), val_accuracy: number(record.val_accuracy),
   });
-  const timed = (type) => recordsOf(run, type).filter((record) => isNumber(record.seconds));
+  // train --eval-every leaves epochs out.
+  const timed = (type) => recordsOf(run, type).filter((record) => isNumber(record.seconds) && kFigures.some((figure) => isNumber(record[figure.key])));
   if (run.refine) {
     const start = run.start ? [point(run.start, run.shift)] : [];
     return start.concat(timed("update").map((record) => point(record, run.shift + record.seconds, record)));
   }
   // A longer run is drawn from the last point that it shares with the shorter one.
-  return timed("epoch").slice(Math.max(0, run.shared_epochs - 1)).map((record) => point(record, run.shift + record.seconds));
+  const all = timed("epoch");
+  const shared = run.shared_epochs > 0 ? number(recordsOf(run, "epoch")[run.shared_epochs - 1].seconds) ?? 0 : -Infinity;
+  const before = all.filter((record) => record.seconds < shared).length;
+  return all.slice(before).map((record) => point(record, run.shift + record.seconds));
 }
 
 const drawn = runs.map((run) => ({ run, points: pointsOf(run), visible: true })).filter((curve) => curve.points.length > 0);
@@ -206,7 +210,7 @@ function makeChart(figure, holder) {
       yAxis(figure, log),
     ],
     series: [{}, ...drawn.map(({ run, points, visible }) => ({
-      label: run.label, show: visible, stroke: colorOf(run), width: run.refine ? 2.5 : 2, spanGaps: false,
+      label: run.label, show: visible, stroke: colorOf(run), width: run.refine ? 2.5 : 2, spanGaps: true,
       dash: run.shorter >= 0 ? [6, 4] : undefined,
       points: { show: run.refine || points.length <= 40, size: run.refine ? 8 : 5, fill: run.refine ? cssColor("--page") : colorOf(run), width: 2 },
     }))],

@@ -72,7 +72,8 @@ function plainLabel(run, depth = 0) {
 // word may be known to the run that begins with its network, or to the gallery.
 function finalOf(run, index) {
   const end = firstOf(run, "end");
-  const last = recordsOf(run, isRefine(run) ? "update" : "epoch").at(-1) || firstOf(run, "run").start || {};
+  const steps = [firstOf(run, "run").start || {}, ...recordsOf(run, isRefine(run) ? "update" : "epoch")];
+  const last = steps.findLast((record) => isNumber(record.objective)) || {};
   const child = report.runs.find((other) => other.parent === index && isRefine(other));
   const gallery = report.galleries.find((entry) => entry.run === index && entry.part === "test");
   const known = [end.test_accuracy, child && (firstOf(child, "run").start || {}).test_accuracy,
