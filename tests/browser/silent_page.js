@@ -15,4 +15,7 @@ async function main([chromium, html, text]) {
     await browser.close();
   }
 }
-main(process.argv.slice(2)).catch((error) => { console.log(error.stack); process.exitCode = 1; });
+main(process.argv.slice(2)).catch((error) => {
+  console.log(error.stack);
+  process.exitCode = 1;
+});
