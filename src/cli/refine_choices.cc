@@ -1,5 +1,7 @@
 #include "cli/refine_choices.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,7 +12,6 @@
 #include "dc/tail.h"
 #include "lwsvm/lambda_search.h"
 #include "model/storage.h"
-#include "net/evaluator.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -35,56 +36,68 @@ double searched_lambda(const RefineSettings& settings, Model& model, const Task&
 
 // A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
 // within reason.
-double balanced_lambda(const Graph& graph, std::span<const int> layers, const Task& task,
-                       const Threads& threads) {
+double balanced_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
   double squares = 0;
   for (int layer : layers) {
     const ParameterRange& range = graph.node(layer).trained;
     for (std::int64_t i = range.begin; i < range.end(); ++i)
       squares += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
   }
-  const double hinge = Evaluator(graph, threads).evaluate(task.training, task.loss).mean_loss();
   return std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+}
+
+// All layers that can be opened and written back; of others, why not.
+std::vector<int> all_layers(const Model& model, Terminal& terminal) {
+  std::vector<int> layers;
+  std::string reason = "no layer of this network can be refined";
+  for (int node : refinable_layers(model.graph)) {
+    const std::string obstacle = why_not_storable(model, node);
+    if (obstacle.empty()) {
+      layers.push_back(node);
+    } else {
+      reason = fmt::format("layer '{}' is left as it is: {}", model.graph.node(node).name, obstacle);
+      terminal.line("{}", reason);
+    }
+  }
+  if (layers.empty()) fail("refine", "{}", reason);
+  return layers;
+}
+
+// The layers with weights that a name, or a pattern of the shell's kind, stands for.
+std::vector<int> layers_named(const std::string& pattern, const Graph& graph) {
+  std::vector<int> found;
+  std::vector<std::string> known;
+  for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
+    const std::string& name = graph.node(node).name;
+    if (!graph.node(node).has_weights()) continue;
+    known.push_back(name);
+    if (name == pattern || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0) found.push_back(node);
+  }
+  if (found.empty())
+    fail("refine", "there is no layer '{}' with weights; layers: {}", pattern, fmt::join(known, ","));
+  return found;
 }
 
 }  // namespace
 
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
-  const Graph& graph = model.graph;
+  if (text == "all") return all_layers(model, terminal);
   std::vector<int> layers;
-  if (text == "all") {
-    std::string reason = "no layer of this network can be refined";
-    for (int node : refinable_layers(graph)) {
-      const std::string obstacle = why_not_storable(model, node);
-      if (obstacle.empty()) {
-        layers.push_back(node);
-      } else {
-        reason = fmt::format("layer '{}' is left as it is: {}", graph.node(node).name, obstacle);
-        terminal.line("{}", reason);
-      }
-    }
-    if (layers.empty()) fail("refine", "{}", reason);
-    return layers;
-  }
-  std::vector<std::string> known;
-  for (const Node& node : graph.nodes())
-    if (node.has_weights()) known.push_back(node.name);
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
-    const auto node = graph.find(name);
-    if (!node || !graph.node(*node).has_weights())
-      fail("refine", "there is no layer '{}' with weights; layers: {}", name, fmt::join(known, ","));
-    const std::string obstacle = why_not_storable(model, *node);
-    if (!obstacle.empty()) fail("refine", "layer '{}' cannot be refined: {}", name, obstacle);
-    if (std::find(layers.begin(), layers.end(), *node) == layers.end()) layers.push_back(*node);
+    for (int node : layers_named(text.substr(begin, end - begin), model.graph)) {
+      const std::string obstacle = why_not_storable(model, node);
+      if (!obstacle.empty())
+        fail("refine", "layer '{}' cannot be refined: {}", model.graph.node(node).name, obstacle);
+      if (std::find(layers.begin(), layers.end(), node) == layers.end()) layers.push_back(node);
+    }
     begin = end + 1;
   }
   return layers;
 }
 
-double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, const Task& task,
-                  const Threads& threads, Terminal& terminal) {
+double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, double hinge,
+                  const Task& task, const Threads& threads, Terminal& terminal) {
   if (settings.lambda == "auto") return searched_lambda(settings, model, task, threads, terminal);
   if (!settings.lambda.empty()) {
     char* end = nullptr;
@@ -94,7 +107,7 @@ double lambda_for(const RefineSettings& settings, Model& model, std::span<const 
     return value;
   }
   if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
-  const double lambda = balanced_lambda(model.graph, layers, task, threads);
+  const double lambda = balanced_lambda(model.graph, layers, hinge);
   terminal.line(
       "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
       "opened layers weighs as much as the loss, within 1e-6 and 1e-3",

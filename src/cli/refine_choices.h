@@ -13,11 +13,13 @@
 
 namespace lwsvm::cli {
 
-// The layers to open: those named, or all that can be opened and written back; of others, why not.
+// The layers to open: those named, with * and ? as in a shell, or all that can be opened and written back; of
+// others, why not.
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal);
 
-// As given; searched for --lambda auto; the network's own; or, where the file says nothing, a balanced one.
-double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, const Task& task,
-                  const Threads& threads, Terminal& terminal);
+// As given; searched for --lambda auto; the network's own; or, where the file says nothing, one that
+// balances the network's training loss `hinge`.
+double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, double hinge,
+                  const Task& task, const Threads& threads, Terminal& terminal);
 
 }  // namespace lwsvm::cli

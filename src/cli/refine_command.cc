@@ -44,7 +44,9 @@ void add_refine(CLI::App& app, Common& common) {
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
   sub->add_option("-o,--output", settings->output, "ONNX file to write (default: NAME.refined.onnx)");
-  sub->add_option("--layers", settings->layers, "all, or names separated by commas")->capture_default_str();
+  sub->add_option("--layers", settings->layers,
+                  "all, or names separated by commas, with * and ? as in a shell: '*/layer3*,*Gemm'")
+      ->capture_default_str();
   sub->add_option(
       "--lambda", settings->lambda,
       "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");

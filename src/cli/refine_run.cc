@@ -154,14 +154,14 @@ std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
 }
 
-RefineOptions refine_options(const RefineSettings& settings, Model& model, const Task& task,
+RefineOptions refine_options(const RefineSettings& settings, Model& model, double hinge, const Task& task,
                              const Threads& threads, Terminal& terminal) {
   RefineOptions options = settings.refine;
   options.layers = chosen_layers(settings.layers, model, terminal);
   options.as_stored = [&model](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
-  options.lambda = lambda_for(settings, model, options.layers, task, threads, terminal);
+  options.lambda = lambda_for(settings, model, options.layers, hinge, task, threads, terminal);
   options.search =
       pick<Search>("search", settings.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -226,14 +226,16 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const Task task(settings.task, &model.info);
   fit_input(model, settings.normalize, task.data, terminal);
   const Threads threads(common.threads);
-  const RefineOptions options = refine_options(settings, model, task, threads, terminal);
+  if (!saved) settings.start = quality_of(model, task, 0, threads);  // lambda may depend on the loss
+  const double hinge = settings.start.at("objective");
+  const RefineOptions options = refine_options(settings, model, hinge, task, threads, terminal);
+  if (!saved) settings.start["objective"] = options.lambda * model.graph.half_squared_norm() + hinge;
   settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   const double time_limit =
       settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
 
   RefineReporter reporter(terminal, settings, model, time_limit);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
-  if (!saved) settings.start = quality_of(model, task, options.lambda, threads);
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
         "the network may have been trained on the {} validation samples, which then say little; --val 0 "

@@ -148,6 +148,7 @@ TEST_F(Refine, ChangesOnlyTheLayersAskedFor) {
   for (const auto& record : read_run_log(folder_ / "run/log.jsonl").records)
     if (record["type"] == "update") layers.push_back(record["layer"]);
   EXPECT_THAT(layers, testing::ElementsAre("svm", "dense1"));
+  EXPECT_EQ(refine({"--layers", "d*1,s?m", "--json"}).value()["updates"], 2) << "patterns as in a shell";
 }
 
 TEST(RefineTimeLimit, EndsInGoodOrder) {

@@ -1,0 +1,301 @@
+#include "lwsvm/layer_updater.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/stopwatch.h"
+
+namespace lwsvm {
+namespace {
+
+constexpr double kFirstMuOverLambda = 100;  // of an inner solve: its first epoch stays close to w_t
+constexpr std::uint64_t kMostFurtherSolves = 2;
+
+double half_square(std::span<const float> w) {
+  double sum = 0;
+  for (float x : w) sum += static_cast<double>(x) * static_cast<double>(x);
+  return sum / 2;
+}
+
+}  // namespace
+
+// An open layer: its problem, its solver, and where the trust region is with it.
+struct LayerUpdater::ActiveSolve {
+  int node;
+  std::uint64_t seed;
+  std::unique_ptr<LayerProblem> problem;
+  BcfwSolver solver;
+  double mu;
+  std::vector<float> anchor;  // w_t
+  std::uint64_t level = 0;    // how many piecewise linear layers behind it are free
+  std::uint64_t attempt = 0;
+  std::uint64_t further = 0;  // how often it was solved further
+  std::uint64_t epochs = 0;   // of attempts that are over
+  double earlier_seconds = 0;
+  Stopwatch watch{};
+
+  double seconds() const { return earlier_seconds + watch.seconds(); }
+
+  void visit(StateArchive& archive) {
+    archive.scalar("solve.mu", mu);
+    archive.scalar("solve.level", level);
+    archive.scalar("solve.attempt", attempt);
+    archive.scalar("solve.further", further);
+    archive.scalar("solve.epochs", epochs);
+    double spent = seconds();
+    archive.scalar("solve.seconds", spent);
+    earlier_seconds = spent - watch.seconds();
+    solver.visit(archive);
+  }
+};
+
+LayerUpdater::LayerUpdater(const RefineGround& ground)
+    : ground_(ground), graph_(ground.graph), options_(ground.options) {}
+
+LayerUpdater::~LayerUpdater() = default;
+
+double LayerUpdater::initial_mu(int node) const {
+  if (options_.mu) return *options_.mu;
+  if (is_paper()) return kPaperMuOverLambda * options_.lambda;
+  const int free = free_layer_count(graph_, node);
+  if (free == 0) return kLeastMuOverLambda * options_.lambda;
+  const bool bounds_the_loss = first_level(node) == free;
+  return (bounds_the_loss ? kBoundMuOverLambda : kLabelsMuOverLambda) * options_.lambda;
+}
+
+// With Search::full every layer starts at Y and is widened.
+int LayerUpdater::first_level(int node) const {
+  if (options_.search != Search::automatic) return 0;
+  return automatic_free_layers(graph_, node, ground_.train.size(), options_.memory);
+}
+
+std::optional<LayerUpdater::Result> LayerUpdater::update(int node, double mu, std::uint64_t seed,
+                                                         const NetworkQuality& current,
+                                                         RefineObserver& observer) {
+  current_ = current;
+  if (pending_) {
+    open_restored(node, seed);
+  } else {
+    const int level = first_level(node);
+    open(node, level, mu, seed, linearise(node, level));
+  }
+  Result result;
+  LayerUpdate& update = result.update;
+  update.layer = graph_.node(node).name;
+  update.before = current.objective;
+  while (true) {
+    const Summary summary = active_->solver.solve(stopping_options(), [&](const SolveProgress& progress) {
+      observer.on_progress(progress);
+      observer.on_safe_point();
+      return !observer.stop_requested();
+    });
+    if (summary.reason == StopReason::interrupted) return std::nullopt;
+    active_->epochs += static_cast<std::uint64_t>(summary.epochs);
+    describe_solve(summary, update);
+    if (options_.search == Search::full && widen(summary)) continue;
+
+    const Candidate candidate = best_candidate(summary);
+    update.predicted = candidate.trial.predicted();
+    update.actual = candidate.trial.actual();
+    if (settle(candidate, summary, result)) break;
+  }
+  update.seconds = active_->seconds();
+  active_.reset();
+  return result;
+}
+
+// The layer's problem with `level` layers free, at the network's current weights.
+std::unique_ptr<LayerProblem> LayerUpdater::linearise(int node, int level) const {
+  return std::make_unique<LayerProblem>(graph_, node, ground_.train, ground_.loss.margins(),
+                                        problem_options(level), ground_.threads);
+}
+
+LayerProblemOptions LayerUpdater::problem_options(int level) const {
+  LayerProblemOptions options;
+  options.from = ground_.from;
+  options.memory = options_.memory;
+  options.free_layers = level;
+  if (is_paper()) {
+    options.split = LossSplit::paper;
+    options.step_rule = StepRule::single;
+    options.exact_svm_layer = false;
+  }
+  return options;
+}
+
+// Makes a solver for the problem, its dual at zero.
+void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
+                        std::unique_ptr<LayerProblem> problem) {
+  BcfwOptions options;
+  options.lambda = options_.lambda;
+  options.mu = mu;
+  const bool dense = graph_.node(node).layer->kind() == "Dense";
+  options.schedule.batch_size =
+      dense ? options_.batch
+            : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);
+  if (is_paper()) {
+    options.schedule.fixed_batches = true;
+  } else {
+    options.first_mu = kFirstMuOverLambda * options_.lambda;
+    options.schedule.rest_below = 0.1;
+  }
+  options.seed = seed;
+  BlockAscent& blocks = problem->blocks();
+  std::vector<float> anchor = weights(node);
+  auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
+      new ActiveSolve{node, seed, std::move(problem), BcfwSolver(blocks, anchor, options, ground_.threads),
+                      mu, anchor});
+  active->level = static_cast<std::uint64_t>(level);
+  active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
+  if (active_) {                                        // the same update, in a wider space
+    active->attempt = active_->attempt;
+    active->further = active_->further;
+    active->epochs = active_->epochs;
+    active->earlier_seconds = active_->seconds();
+  }
+  active_ = std::move(active);
+}
+
+void LayerUpdater::open_restored(int node, std::uint64_t seed) {
+  const auto level = static_cast<int>(pending_->get<std::uint64_t>("solve.level", 1)[0]);
+  const double mu = pending_->get<double>("solve.mu", 1)[0];
+  open(node, level, mu, seed, linearise(node, level));
+  StateArchive archive = StateArchive::loading_from(*pending_);
+  active_->visit(archive);
+  pending_.reset();
+}
+
+// A surrogate is not worth solving closely: the next linearisation gains more. That of an SVM layer is the
+// loss itself.
+StoppingOptions LayerUpdater::stopping_options() const {
+  StoppingOptions stopping;
+  stopping.max_epochs = options_.max_epochs;
+  if (is_paper()) {
+    stopping.gap_fraction = 0;
+    stopping.relative_gap = 0;
+    stopping.min_dual_rise = 0.01;
+  } else {
+    const double closer = active_->problem->is_svm_layer() ? 0.25 : 1.0;
+    stopping.gap_fraction = options_.gap * closer * std::pow(0.3, static_cast<double>(active_->further));
+  }
+  return stopping;
+}
+
+// [BZK17, Obs. 1]: a solution of the small space is checked on the next larger one. There H is no smaller, so
+// the dual stays a lower bound and P'(w) - D a true gap; if that is still within the tolerance, widening has
+// nothing to give. The graph must hold w_t.
+bool LayerUpdater::widen(const Summary& summary) {
+  const int node = active_->node, next = static_cast<int>(active_->level) + 1;
+  if (options_.search == Search::labels || next > free_layer_count(graph_, node)) return false;
+  std::unique_ptr<LayerProblem> wider = linearise(node, next);
+  const Weights w = active_->solver.weights();
+  const double primal = active_->solver.state().regulariser() + wider->blocks().mean_loss(w);
+  if (primal - summary.dual <= options_.gap * (summary.anchor_primal - summary.dual)) return false;
+  open(node, next, active_->mu, active_->seed, std::move(wider));
+  return true;
+}
+
+void LayerUpdater::describe_solve(const Summary& summary, LayerUpdate& update) const {
+  update.form = active_->problem->form();
+  update.cache_bytes = active_->problem->cache_bytes();
+  update.dual_bytes = std::max(update.dual_bytes, active_->problem->blocks().block_bytes());
+  update.epochs = static_cast<int>(active_->epochs);
+  update.attempts = static_cast<int>(active_->attempt + active_->further + 1);
+  update.primal = summary.primal;
+  update.dual = summary.dual;
+  update.gap = summary.gap;
+  update.mu = active_->mu;
+}
+
+// Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
+LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
+  ActiveSolve& active = *active_;
+  const double others = options_.lambda * (graph_.half_squared_norm() - half_square(active.anchor));
+  Candidate best;
+  best.trial.before = current_.objective;
+  best.trial.after = std::numeric_limits<double>::infinity();
+  std::vector<float> chosen;
+  bool is_last = false;
+  const auto consider = [&](std::span<const double> w, bool last) {
+    const bool rounded = set_rounded(active.node, w);
+    const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
+    const double objective = ground_.evaluator.objective(training, options_.lambda);
+    if (!(objective < best.trial.after)) return;
+    best.training = training;
+    best.trial.after = objective;
+    chosen = weights(active.node);
+    is_last = last && !rounded;
+  };
+  // The paper takes the average; an SVM layer, which is solved more closely, is best where it is.
+  if (!is_paper()) consider(active.solver.weights().exact, true);
+  if (is_paper() || !active.problem->is_svm_layer()) consider(active.solver.average_weights(), false);
+
+  set_weights(active.node, chosen);
+  const WeightVector point{std::span<const float>(chosen)};
+  const double surrogate =
+      is_last && summary.certified ? summary.mean_loss : active.problem->blocks().mean_loss(point.view());
+  best.trial.model = others + options_.lambda * half_square(chosen) + surrogate;
+  return best;
+}
+
+// What the trust region says of the candidate in the graph; true when the update is over.
+bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, Result& result) {
+  ActiveSolve& active = *active_;
+  LayerUpdate& update = result.update;
+  const Verdict verdict = judge(candidate.trial);
+  const double mu =
+      options_.mu || is_paper() ? active.mu : next_mu(candidate.trial, verdict, active.mu, options_.lambda);
+  update.next_mu = mu;
+  if (verdict == Verdict::accept || is_paper()) {  // the paper takes whatever comes
+    update.accepted = true;
+    update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), candidate.trial.ratio());
+    result.training = candidate.training;
+    return true;
+  }
+  set_weights(active.node, active.anchor);
+  if (verdict == Verdict::solve_further) {
+    update.reason = "nothing to gain";
+    return ++active.further > kMostFurtherSolves;
+  }
+  // The model was wrong: less trust; at last a wider space, where H bounds the loss from further above. In
+  // this order, because a wider space costs a convolution a psi for each sample.
+  update.reason = "the objective would have risen";
+  if (++active.attempt >= kMostAttempts) return true;
+  const bool last_attempt = active.attempt + 1 == kMostAttempts;
+  if (last_attempt && options_.search == Search::automatic && widen(summary)) return false;
+  active_->mu = mu;
+  active_->solver.set_regularisation(options_.lambda, mu);
+  return false;
+}
+
+std::vector<float> LayerUpdater::weights(int node) const {
+  const auto begin = graph_.parameters().begin() + graph_.node(node).trained.begin;
+  return {begin, begin + graph_.node(node).trained.size};
+}
+
+void LayerUpdater::set_weights(int node, std::span<const float> w) {
+  std::ranges::copy(w, graph_.parameters().begin() + graph_.node(node).trained.begin);
+}
+
+// True if they are further from w than float32 is: rounded to what the file can hold.
+bool LayerUpdater::set_rounded(int node, std::span<const double> w) {
+  float* target = graph_.parameters().data() + graph_.node(node).trained.begin;
+  std::transform(w.begin(), w.end(), target, [](double x) { return static_cast<float>(x); });
+  return options_.as_stored && options_.as_stored(node, {target, w.size()});
+}
+
+double LayerUpdater::seconds() const {
+  return active_ ? active_->seconds() : 0.0;
+}
+
+void LayerUpdater::save(Checkpoint& checkpoint) const {
+  StateArchive archive = StateArchive::saving_to(checkpoint);
+  active_->visit(archive);
+}
+
+void LayerUpdater::restore(Checkpoint checkpoint) {
+  pending_ = std::make_unique<Checkpoint>(std::move(checkpoint));
+}
+
+}  // namespace lwsvm

@@ -1,0 +1,92 @@
+// One update of one layer [BZK17, Alg. 2, the body of its loop]:
+//
+//   linearise the network at w_t                  src/dc: CCCP's convex surrogate
+//   solve the layer problem in its dual           src/ssvm: block-coordinate Frank-Wolfe, no step size
+//   accept the candidate only if F fell           trust_region.h; else less trust, and again
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/checkpoint.h"
+#include "base/sample_source.h"
+#include "engine/threads.h"
+#include "lwsvm/layer_problem.h"
+#include "lwsvm/refine_observer.h"
+#include "lwsvm/refine_options.h"
+#include "lwsvm/trust_region.h"
+#include "net/evaluator.h"
+#include "net/graph.h"
+#include "net/loss.h"
+
+namespace lwsvm {
+
+// What all updates of a run work on.
+struct RefineGround {
+  Graph& graph;
+  const SampleSource& train;  // values of the node `from`, or of the network's input
+  int from = -1;
+  const Loss& loss;
+  const RefineOptions& options;
+  const Threads& threads;
+  Evaluator& evaluator;
+};
+
+class LayerUpdater {
+ public:
+  explicit LayerUpdater(const RefineGround& ground);
+  ~LayerUpdater();
+
+  // Where the trust region of a layer starts.
+  double initial_mu(int node) const;
+
+  struct Result {
+    LayerUpdate update;
+    std::optional<LossSums> training;  // with the accepted weights, which are in the graph
+  };
+  // `current` is what the network is worth now; nullopt: the observer wanted a stop, and the layer stays
+  // open, to be saved.
+  std::optional<Result> update(int node, double mu, std::uint64_t seed, const NetworkQuality& current,
+                               RefineObserver& observer);
+
+  bool is_open() const { return active_ != nullptr; }
+  double seconds() const;  // of the update under way
+
+  void save(Checkpoint& checkpoint) const;  // of an open layer
+  void restore(Checkpoint checkpoint);      // the next update goes on with it
+
+ private:
+  struct ActiveSolve;
+
+  // Weights for the open layer that are in the graph, and what they are worth.
+  struct Candidate {
+    LossSums training;
+    Trial trial;
+  };
+
+  std::unique_ptr<LayerProblem> linearise(int node, int level) const;
+  void open(int node, int level, double mu, std::uint64_t seed, std::unique_ptr<LayerProblem> problem);
+  void open_restored(int node, std::uint64_t seed);
+  bool widen(const Summary& summary);
+  void describe_solve(const Summary& summary, LayerUpdate& update) const;
+  Candidate best_candidate(const Summary& summary);
+  bool settle(const Candidate& candidate, const Summary& summary, Result& result);
+  int first_level(int node) const;
+  LayerProblemOptions problem_options(int level) const;
+  StoppingOptions stopping_options() const;
+  std::vector<float> weights(int node) const;
+  void set_weights(int node, std::span<const float> w);
+  bool set_rounded(int node, std::span<const double> w);
+  bool is_paper() const { return options_.mode == RefineMode::paper; }
+
+  RefineGround ground_;
+  Graph& graph_;
+  const RefineOptions& options_;
+  NetworkQuality current_;
+  std::unique_ptr<ActiveSolve> active_;
+  std::unique_ptr<Checkpoint> pending_;  // restored, until its layer is open again
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,38 @@
+// What `lwsvm refine` can be told; docs and defaults: decisions.md, --help.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lwsvm {
+
+enum class Search { labels, automatic, full };
+enum class Keep { best, last };
+enum class RefineMode { standard, paper };
+
+struct RefineOptions {
+  std::vector<int> layers;  // nodes to open; empty: all that can be
+  double lambda = 1e-3;
+  std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
+  int passes = 10;
+  int patience =
+      1;  // passes in a row that may end below the best validation accuracy, the last one ending it
+  double gap = 0.4;     // an inner solve ends at gap <= this * (P(w_t) - D)
+  int max_epochs = 50;  // of one inner solve
+  int batch = 200;
+  Search search = Search::automatic;
+  Keep keep = Keep::best;
+  RefineMode mode = RefineMode::standard;
+  std::uint64_t memory = std::uint64_t{4} << 30;
+  std::uint64_t seed = 0;
+  // Rounds a node's weights to what the file they go to can hold (float16, ...), before they are judged; true
+  // if that changed one. Empty: float32, which changes nothing.
+  std::function<bool(int node, std::span<float> weights)> as_stored;
+
+  void validate() const;  // throws Error
+};
+
+}  // namespace lwsvm
