@@ -256,23 +256,37 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
 
 }  // namespace
 
-RunPlace::RunPlace(const fs::path& run_folder) {
-  const fs::path folder = fs::absolute(run_folder).lexically_normal();
+RunPlace::RunPlace(const fs::path& run) {
+  const fs::path folder = fs::is_directory(run) ? run / "" : run;  // or a log itself
+  folder_ = fs::absolute(folder).lexically_normal().parent_path();
   try {
-    const auto meta = Checkpoint::load_meta(checkpoint_path(folder.string()));
-    candidates_.emplace_back(meta.value("working_folder", ""));
-  } catch (const Error&) {  // no checkpoint, or a damaged one: the other candidates remain
+    const auto meta = Checkpoint::load_meta(checkpoint_path(folder_.string()));
+    if (meta.contains("working_folder")) begun_in_ = meta["working_folder"].get<std::string>();
+  } catch (const std::exception&) {  // no checkpoint, or not a whole one: it was only a hint
   }
-  candidates_.push_back(fs::current_path());
-  for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
-    candidates_.push_back(above);
+}
+
+std::vector<fs::path> RunPlace::candidates(const fs::path& path) const {
+  std::vector<fs::path> result;
+  if (!begun_in_.empty()) result.push_back(begun_in_);
+  result.push_back(fs::current_path());
+  result.push_back(folder_);
+  result.push_back(folder_.parent_path());
+  // out/demo/base.onnx may begin where out/ leads to the run; for a bare name that would be a guess.
+  fs::path below = folder_;
+  for (fs::path above = folder_.parent_path(); above.has_relative_path(); above = above.parent_path()) {
+    if (below.filename() == *path.begin()) result.push_back(above);
+    below = above;
+  }
+  return result;
 }
 
 fs::path RunPlace::resolve(const fs::path& path) const {
-  if (path.is_absolute()) return path.lexically_normal();
-  for (const fs::path& base : candidates_)
+  if (path.empty() || path.is_absolute()) return path.lexically_normal();
+  const std::vector<fs::path> bases = candidates(path);
+  for (const fs::path& base : bases)
     if (fs::exists(base / path)) return fs::weakly_canonical(base / path);
-  return (candidates_.front() / path).lexically_normal();
+  return (bases.front() / path).lexically_normal();
 }
 
 ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOptions& options) {

@@ -23,14 +23,16 @@ namespace lwsvm::cli {
 
 // Where the relative paths among a run's settings begin: in the folder where it was begun, as its checkpoint
 // remembers it. If there is none, or the file is not there (the run was copied from elsewhere): in the
-// current folder, or in one above the run's.
+// current folder, at the run, or in a folder above it that the path leads back from.
 class RunPlace {
  public:
-  explicit RunPlace(const std::filesystem::path& run_folder);
+  explicit RunPlace(const std::filesystem::path& run);  // its folder, or its log
   std::filesystem::path resolve(const std::filesystem::path& path) const;
 
  private:
-  std::vector<std::filesystem::path> candidates_;
+  std::vector<std::filesystem::path> candidates(const std::filesystem::path& path) const;
+
+  std::filesystem::path folder_, begun_in_;
 };
 
 nlohmann::ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOptions& options);

@@ -11,8 +11,8 @@
 namespace lwsvm {
 
 // Made by cmake/embed.cmake.
-extern const std::string_view kReportHtml, kReportCss, kReportJs, kCurvesJs, kUpdatesJs, kGalleryJs, kUplotJs,
-    kUplotCss, kUplotLicense;
+extern const std::string_view kReportHtml, kReportCss, kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs,
+    kGalleryJs, kUplotJs, kUplotCss, kUplotLicense;
 
 namespace {
 
@@ -96,7 +96,8 @@ std::string filled(std::string_view page, const std::map<std::string, std::strin
 
 std::string report_page(const ReportInput& input) {
   std::string scripts;
-  for (const std::string_view script : {kReportJs, kCurvesJs, kUpdatesJs, kGalleryJs}) scripts += script;
+  for (const std::string_view script : {kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs, kGalleryJs})
+    scripts += script;
   return filled(kReportHtml, {{"TITLE", escaped_html(input.title)},
                               {"LICENSE", std::string(kUplotLicense)},
                               {"STYLE", std::string(kUplotCss) + std::string(kReportCss)},

@@ -31,15 +31,19 @@ ordered_json comparable_settings(const RunHistory& run) {
   return settings;
 }
 
-// How many epochs of `whole` repeat those of `part`, to the bit; 0 unless all of `part` do and `whole` goes
-// on.
+// How many epochs of `whole` repeat those of `part`, to the bit wherever both were evaluated; 0 unless all of
+// `part` do and `whole` goes on.
 int repeated_epochs(const RunHistory& part, const RunHistory& whole) {
   const auto few = part.all("epoch"), many = whole.all("epoch");
-  if (few.empty() || few.size() >= many.size()) return 0;
-  for (std::size_t i = 0; i < few.size(); ++i)
-    for (const char* key : {"epoch", "objective"})
-      if (!number(few[i], key) || number(few[i], key) != number(many[i], key)) return 0;
-  return static_cast<int>(few.size());
+  if (few.size() >= many.size()) return 0;
+  bool compared = false;
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    if (number(few[i], "epoch") != number(many[i], "epoch")) return 0;
+    const auto a = number(few[i], "objective"), b = number(many[i], "objective");
+    if (a && b && *a != *b) return 0;
+    compared = compared || (a && b);
+  }
+  return compared ? static_cast<int>(few.size()) : 0;
 }
 
 // The longest run that `whole` continues.

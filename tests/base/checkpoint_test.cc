@@ -85,6 +85,16 @@ TEST(Checkpoint, ReturnsEveryBitOfEveryType) {
   EXPECT_EQ(folder.entries(), 1U);
 }
 
+TEST(Checkpoint, MetaCanBeReadAlone) {
+  TemporaryFolder folder;
+  small_checkpoint().save(folder / "c");
+  EXPECT_EQ(Checkpoint::load_meta(folder / "c"), Checkpoint::load(folder / "c").meta());
+  const std::string bytes = read_file(folder / "c");
+  write_file_atomically(folder / "cut", bytes.substr(0, bytes.size() / 2));
+  EXPECT_THROW(Checkpoint::load_meta(folder / "cut"), Error);
+  EXPECT_THROW(Checkpoint::load_meta(folder / "absent"), Error);
+}
+
 TEST(Checkpoint, MetaKeepsWhatJsonTextWouldLose) {
   TemporaryFolder folder;
   Checkpoint out;

@@ -136,6 +136,13 @@ TEST(LinkedRuns, ALongerRunContinuesTheShorterOnItsClock) {
   EXPECT_EQ(runs[2].shorter, -1) << "another solver";
 }
 
+TEST(LinkedRuns, EpochsThatWereNotEvaluatedAreNoObstacle) {
+  std::vector<RunHistory> runs{trained("adam", 4, 10), trained("adam", 8, 7)};
+  for (std::size_t epoch : {1U, 3U, 5U}) runs[1].records[epoch].erase("objective");
+  link_runs(runs);
+  EXPECT_EQ(runs[1].shared_epochs, 4);
+}
+
 TEST(LinkedRuns, ARunThatGoesAnotherWayIsNoLongerRun) {
   std::vector<RunHistory> runs{trained("adam", 3, 10), trained("adam", 8, 7)};
   runs[1].records[2]["objective"] = 0.4999;

@@ -1,40 +1,59 @@
 // The figures: objective, training and validation accuracy of all runs against time, on one clock.
 
 const kFigures = [
-  { key: "objective", title: "Training objective", format: objective, height: 360 },
-  { key: "train_accuracy", title: "Training accuracy", format: percent, height: 290 },
-  { key: "val_accuracy", title: "Validation accuracy", format: percent, height: 290 },
+  { key: "objective", title: "Training objective", word: "objective", format: objective, height: 360 },
+  { key: "train_accuracy", title: "Training accuracy", word: "train", format: percent, height: 290 },
+  { key: "val_accuracy", title: "Validation accuracy", word: "val", format: percent, height: 290 },
 ];
 const kLabelFont = "12px system-ui, sans-serif";
-const kMarkFont = "11px system-ui, sans-serif";
-const kMarkBand = 46;     // pixels above the plot for the names of layers
-const kMarkDistance = 15;  // between two names
 
 // The evaluated steps of a run: { t, objective, train_accuracy, val_accuracy, update }.
 function pointsOf(run) {
   const point = (record, t, update = null) => ({
-    t, update, objective: number(record.objective), train_accuracy: number(record.train_accuracy), val_accuracy: number(record.val_accuracy),
+    t,
+    update,
+    objective: number(record.objective),
+    train_accuracy: number(record.train_accuracy),
+    val_accuracy: number(record.val_accuracy),
   });
-  const timed = (type) => recordsOf(run, type).filter((record) => isNumber(record.seconds));
+  // train --eval-every leaves epochs out.
+  const timed = (type) =>
+    recordsOf(run, type).filter(
+      (record) => isNumber(record.seconds) && kFigures.some((figure) => isNumber(record[figure.key])),
+    );
   if (run.refine) {
     const start = run.start ? [point(run.start, run.shift)] : [];
     return start.concat(timed("update").map((record) => point(record, run.shift + record.seconds, record)));
   }
   // A longer run is drawn from the last point that it shares with the shorter one.
-  return timed("epoch").slice(Math.max(0, run.shared_epochs - 1)).map((record) => point(record, run.shift + record.seconds));
+  const all = timed("epoch");
+  const shared =
+    run.shared_epochs > 0 ? (number(recordsOf(run, "epoch")[run.shared_epochs - 1].seconds) ?? 0) : -Infinity;
+  const before = all.filter((record) => record.seconds < shared).length;
+  return all.slice(before).map((record) => point(record, run.shift + record.seconds));
 }
 
-const drawn = runs.map((run) => ({ run, points: pointsOf(run), visible: true })).filter((curve) => curve.points.length > 0);
+const drawn = runs
+  .map((run) => ({ run, points: pointsOf(run), visible: true }))
+  .filter((curve) => curve.points.length > 0);
 const charts = [];
+const markBand = drawn.some(({ points }) => points.some((point) => point.update)) ? 46 : 10; // above the plot, for names of layers
 
 // --- axes
 
-const kTimeSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 432000];
+const kTimeSteps = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400,
+  172800, 432000,
+];
 function timeTick(seconds, step) {
   if (seconds === 0) return "0";
   if (step < 60 && seconds < 120) return `${Math.round(seconds * 10) / 10} s`;
-  if (seconds < 3600) return step < 60 ? `${Math.floor(seconds / 60)}m${String(Math.round(seconds % 60)).padStart(2, "0")}` : `${Math.round(seconds / 60)} min`;
-  const hours = Math.floor(seconds / 3600), minutes = Math.round((seconds % 3600) / 60);
+  if (seconds < 3600)
+    return step < 60
+      ? `${Math.floor(seconds / 60)}m${String(Math.round(seconds % 60)).padStart(2, "0")}`
+      : `${Math.round(seconds / 60)} min`;
+  const hours = Math.floor(seconds / 3600),
+    minutes = Math.round((seconds % 3600) / 60);
   return minutes ? `${hours}h${String(minutes).padStart(2, "0")}` : `${hours} h`;
 }
 
@@ -58,168 +77,115 @@ function logHelps() {
 const canLog = () => valuesOf("objective").every((value) => value > 0);
 
 function axis(format, extra) {
-  return { stroke: cssColor("--muted"), grid: { stroke: cssColor("--grid"), width: 1 }, ticks: { show: false }, font: kLabelFont, gap: 8, ...extra };
+  return {
+    stroke: cssColor("--muted"),
+    grid: { stroke: cssColor("--grid"), width: 1 },
+    ticks: { show: false },
+    font: kLabelFont,
+    gap: 8,
+    ...extra,
+  };
 }
 
 function yAxis(figure, log) {
   if (figure.key !== "objective") {
-    return axis(null, { size: 58, values: (u, splits) => {
-      const step = splits.length > 1 ? splits[1] - splits[0] : 1;
-      return splits.map((value) => percent(value, step >= 0.0099 ? 0 : step >= 0.00099 ? 1 : 2));
-    } });
+    return axis(null, {
+      size: 58,
+      values: (u, splits) => {
+        const step = splits.length > 1 ? splits[1] - splits[0] : 1;
+        return splits.map((value) => percent(value, step >= 0.0099 ? 0 : step >= 0.00099 ? 1 : 2));
+      },
+    });
   }
   const values = (u, splits) => splits.map((value) => short(value, 3));
-  return axis(null, { size: 58, values, ...(log ? { splits: (u, a, min, max) => logSplits(min, max), filter: (u, splits) => splits } : {}) });
-}
-
-// --- marks: a hairline for each layer update with the layer's name above, and a shade over longer runs
-
-function cut(name, length = 12) {
-  return name.length > length ? name.slice(0, length - 1) + "…" : name;
-}
-
-function drawShades(u) {
-  const { ctx, bbox } = u;
-  ctx.save();
-  for (const { run, points, visible } of drawn) {
-    if (!visible || run.shorter < 0) continue;
-    const from = u.valToPos(points[0].t, "x", true), to = u.valToPos(points.at(-1).t, "x", true);
-    ctx.fillStyle = cssColor("--shade");
-    ctx.fillRect(from, bbox.top, to - from, bbox.height);
-  }
-  ctx.restore();
-}
-
-function drawKept(u) {
-  const { ctx } = u;
-  ctx.save();
-  for (const { run, points, visible } of drawn) {
-    const point = points.find((candidate) => candidate.update && candidate.update === run.kept);
-    if (!visible || !point || !isNumber(point[u.figure.key])) continue;
-    ctx.fillStyle = colorOf(run);
-    ctx.beginPath();
-    ctx.arc(u.valToPos(point.t, "x", true), u.valToPos(point[u.figure.key], "y", true), 5 * devicePixelRatio, 0, 2 * Math.PI);
-    ctx.fill();
-  }
-  ctx.restore();
-}
-
-function drawMarks(u) {
-  const { ctx, bbox } = u, ratio = devicePixelRatio;
-  const marks = drawn.filter((curve) => curve.visible)
-    .flatMap(({ run, points }) => points.filter((point) => point.update).map((point) => ({ run, update: point.update, x: u.valToPos(point.t, "x", true) })))
-    .filter((mark) => mark.x >= bbox.left - 1 && mark.x <= bbox.left + bbox.width + 1).sort((a, b) => a.x - b.x);
-  ctx.save();
-  ctx.font = kMarkFont.replace("11px", `${11 * ratio}px`);
-  ctx.textAlign = "left";
-  ctx.textBaseline = "middle";
-  let last = -Infinity;
-  for (const { run, update, x } of marks) {
-    const rejected = update.accepted === false;
-    ctx.strokeStyle = ctx.fillStyle = rejected ? cssColor("--muted") : colorOf(run);
-    ctx.globalAlpha = 0.35;
-    ctx.lineWidth = ratio;
-    ctx.setLineDash(rejected ? [2 * ratio, 4 * ratio] : []);
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-    if (x - last < kMarkDistance * ratio) continue;  // its name is in the hover
-    last = x;
-    ctx.save();
-    ctx.translate(x, bbox.top - 6 * ratio);
-    ctx.rotate(-Math.PI / 4);
-    ctx.fillText(cut(String(update.layer ?? "?")) + (rejected ? " ×" : ""), 0, 0);
-    ctx.restore();
-  }
-  ctx.restore();
-}
-
-// --- hover: the values of every run at that time, in one box
-
-// The point of a series that is nearest in time, if the run was under way then.
-function nearestIndex(u, series, hovered) {
-  if (series === 0) return hovered;
-  const values = u.data[series], times = u.data[0], at = u.posToVal(u.cursor.left, "x");
-  let best = null;
-  let first = Infinity, last = -Infinity;
-  for (let i = 0; i < times.length; ++i) {
-    if (values[i] === null || values[i] === undefined) continue;
-    first = Math.min(first, times[i]);
-    last = Math.max(last, times[i]);
-    if (best === null || Math.abs(times[i] - at) < Math.abs(times[best] - at)) best = i;
-  }
-  const slack = (times.at(-1) - times[0]) / 40;
-  return best !== null && at >= first - slack && at <= last + slack ? best : null;
-}
-
-function describe(curve, time) {
-  const point = curve.points.find((candidate) => candidate.t === time);
-  if (!point) return null;
-  const { run } = curve, { update } = point;
-  const what = update ? `pass ${update.pass ?? "?"}, ${update.layer ?? "?"}${update.accepted === false ? ", rejected" : ""}${update === run.kept ? ", kept" : ""}` : run.refine ? "start" : null;
-  const values = kFigures.filter((figure) => isNumber(point[figure.key]))
-    .map((figure) => `${{ objective: "objective", train_accuracy: "training", val_accuracy: "validation" }[figure.key]} ${figure.format(point[figure.key])}`);
-  return element("div", { class: "row" }, chip(run), element("b", {}, run.label), what ? ` · ${what}` : "",
-    element("span", {}, values.join("  ")), element("span", {}, `at ${duration(time)}`));
-}
-
-function showTip(u) {
-  const { tip } = u;
-  const indices = u.cursor.idxs || [];
-  const rows = drawn.map((curve, k) => (curve.visible && isNumber(indices[k + 1]) ? describe(curve, u.data[0][indices[k + 1]]) : null)).filter(Boolean);
-  tip.hidden = !u.hovered || u.cursor.left < 0 || rows.length === 0;
-  if (tip.hidden) return;
-  tip.replaceChildren(...rows);
-  const place = u.over.offsetLeft + u.cursor.left, width = tip.offsetWidth, room = u.root.parentElement.clientWidth;
-  const left = place + 16 + width <= room ? place + 16 : place - 16 - width;
-  tip.style.left = `${Math.max(0, Math.min(left, room - width))}px`;
-  tip.style.top = `${kMarkBand + 8}px`;
-}
-
-// Arrow keys go from step to step.
-function moveByKey(u, event) {
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const times = u.data[0];
-  u.keyIndex = Math.max(0, Math.min(times.length - 1, (u.keyIndex ?? (step > 0 ? -1 : times.length)) + step));
-  u.hovered = true;
-  u.setCursor({ left: u.valToPos(times[u.keyIndex], "x"), top: u.over.clientHeight / 2 });
+  return axis(null, {
+    size: 58,
+    values,
+    ...(log ? { splits: (u, a, min, max) => logSplits(min, max), filter: (u, splits) => splits } : {}),
+  });
 }
 
 // --- a chart
 
 function makeChart(figure, holder) {
   const log = figure.key === "objective" && byId("log-scale").checked;
-  const data = uPlot.join(drawn.map((curve) => [curve.points.map((point) => point.t), curve.points.map((point) => point[figure.key])]));
+  const data = uPlot.join(
+    drawn.map((curve) => [
+      curve.points.map((point) => point.t),
+      curve.points.map((point) => point[figure.key]),
+    ]),
+  );
   const padded = (u, min, max) => {
     const space = (max - min || Math.abs(max) || 1) * 0.06;
-    return figure.key === "objective" ? [min - space, max + space] : [Math.max(0, min - space), Math.min(1, max + space)];
+    return figure.key === "objective"
+      ? [min - space, max + space]
+      : [Math.max(0, min - space), Math.min(1, max + space)];
   };
   const options = {
-    width: holder.clientWidth, height: figure.height, padding: [kMarkBand, 34, 0, 0], legend: { show: false },
-    scales: { x: { time: false, range: (u, min, max) => [0, max > 0 ? max : 1] }, y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded } },
+    width: holder.clientWidth,
+    height: figure.height,
+    padding: [markBand, 34, 0, 0],
+    legend: { show: false },
+    scales: {
+      x: { time: false, range: (u, min, max) => [0, max > 0 ? max : 1] },
+      y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded },
+    },
     axes: [
-      axis(null, { incrs: kTimeSteps, space: 70, size: 34, values: (u, splits, a, space, step) => splits.map((value) => timeTick(value, step)) }),
+      axis(null, {
+        incrs: kTimeSteps,
+        space: 70,
+        size: 34,
+        values: (u, splits, a, space, step) => splits.map((value) => timeTick(value, step)),
+      }),
       yAxis(figure, log),
     ],
-    series: [{}, ...drawn.map(({ run, points, visible }) => ({
-      label: run.label, show: visible, stroke: colorOf(run), width: run.refine ? 2.5 : 2, spanGaps: false,
-      dash: run.shorter >= 0 ? [6, 4] : undefined,
-      points: { show: run.refine || points.length <= 40, size: run.refine ? 8 : 5, fill: run.refine ? cssColor("--page") : colorOf(run), width: 2 },
-    }))],
-    cursor: { dataIdx: nearestIndex, sync: { key: "figures" }, y: false, drag: { x: false, y: false }, points: { size: 9 } },
-    hooks: { init: [(u) => { u.figure = figure; }], drawClear: [drawShades], draw: [drawMarks, drawKept], setCursor: [showTip] },
+    series: [
+      {},
+      ...drawn.map(({ run, points, visible }) => ({
+        label: run.label,
+        show: visible,
+        stroke: colorOf(run),
+        width: run.refine ? 2.5 : 2,
+        spanGaps: true,
+        dash: run.shorter >= 0 ? [6, 4] : undefined,
+        points: {
+          show: run.refine || points.length <= 40,
+          size: run.refine ? 8 : 5,
+          fill: run.refine ? cssColor("--page") : colorOf(run),
+          width: 2,
+        },
+      })),
+    ],
+    cursor: {
+      dataIdx: nearestIndex,
+      sync: { key: "figures" },
+      y: false,
+      drag: { x: false, y: false },
+      points: { size: 11, width: 2, fill: (u, k) => colorOf(drawn[k - 1].run), stroke: cssColor("--page") },
+    },
+    hooks: {
+      init: [
+        (u) => {
+          u.figure = figure;
+        },
+      ],
+      drawClear: [drawShades],
+      draw: [drawMarks, drawKept],
+      setCursor: [showTip],
+    },
   };
   holder.replaceChildren();
   const chart = new uPlot(options, data, holder);
   chart.tip = element("div", { class: "tip", role: "status", hidden: true });
   holder.append(chart.tip);
-  chart.over.addEventListener("pointerenter", () => { chart.hovered = true; });
-  chart.over.addEventListener("pointerleave", () => { chart.hovered = false; chart.tip.hidden = true; });
-  holder.plot = chart;  // for whoever wants to look at it from outside
+  chart.over.addEventListener("pointerenter", () => {
+    chart.hovered = true;
+  });
+  chart.over.addEventListener("pointerleave", () => {
+    chart.hovered = false;
+    chart.tip.hidden = true;
+  });
+  holder.plot = chart; // for whoever wants to look at it from outside
   return chart;
 }
 
@@ -231,22 +197,31 @@ function buildCharts() {
 }
 
 function showLegend() {
-  byId("legend").append(...drawn.map((curve, k) => {
-    const button = element("button", { type: "button", "aria-pressed": "true" }, chip(curve.run), curve.run.label);
-    button.addEventListener("click", () => {
-      curve.visible = !curve.visible;
-      button.setAttribute("aria-pressed", String(curve.visible));
-      for (const { plot } of charts) plot.setSeries(k + 1, { show: curve.visible });
-    });
-    return button;
-  }));
+  byId("legend").append(
+    ...drawn.map((curve, k) => {
+      const button = element(
+        "button",
+        { type: "button", "aria-pressed": "true" },
+        chip(curve.run),
+        curve.run.label,
+      );
+      button.addEventListener("click", () => {
+        curve.visible = !curve.visible;
+        button.setAttribute("aria-pressed", String(curve.visible));
+        for (const { plot } of charts) plot.setSeries(k + 1, { show: curve.visible });
+      });
+      return button;
+    }),
+  );
 }
 
 if (drawn.length > 0) {
   byId("figures").hidden = false;
   byId("figures-hint").textContent =
     (drawn.some(({ run }) => run.refine) ? "Every layer update is marked and named. " : "") +
-    (drawn.some(({ run }) => run.refine && run.parent >= 0) ? "Refining is drawn from the end of the run that made its network. " : "") +
+    (drawn.some(({ run }) => run.refine && run.parent >= 0)
+      ? "Refining is drawn from the end of the run that made its network. "
+      : "") +
     (drawn.some(({ run }) => run.kept) ? "The filled point is the network that was kept. " : "") +
     (drawn.some(({ run }) => run.shorter >= 0) ? "Shaded: the same training, continued. " : "") +
     "Point at a curve for its values, or move with the arrow keys.";
@@ -254,12 +229,26 @@ if (drawn.length > 0) {
   byId("log-scale").disabled = !canLog();
   showLegend();
   for (const figure of kFigures.filter((candidate) => valuesOf(candidate.key).length > 0)) {
-    const holder = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": `${figure.title} against time; arrow keys move from step to step`, "data-figure": figure.key });
+    const holder = element("div", {
+      class: "plot",
+      tabindex: "0",
+      role: "group",
+      "aria-label": `${figure.title} against time; arrow keys move from step to step`,
+      "data-figure": figure.key,
+    });
     byId("charts").append(element("figure", {}, element("figcaption", {}, figure.title), holder));
     const chart = { figure, holder, plot: null };
     holder.addEventListener("keydown", (event) => moveByKey(chart.plot, event));
-    holder.addEventListener("blur", () => { chart.plot.hovered = false; chart.plot.tip.hidden = true; });
-    new ResizeObserver(() => chart.plot && holder.clientWidth > 0 && chart.plot.setSize({ width: holder.clientWidth, height: figure.height })).observe(holder);
+    holder.addEventListener("blur", () => {
+      chart.plot.hovered = false;
+      chart.plot.tip.hidden = true;
+    });
+    new ResizeObserver(
+      () =>
+        chart.plot &&
+        holder.clientWidth > 0 &&
+        chart.plot.setSize({ width: holder.clientWidth, height: figure.height }),
+    ).observe(holder);
     charts.push(chart);
   }
   buildCharts();
