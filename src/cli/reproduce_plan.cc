@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 constexpr double kLambda = 0.001;
 constexpr double kHighLambda = 0.01;  // with which the paper's solvers fail
 constexpr int kBatch = 200;
+constexpr int kPatience = 3;  // passes
 
 // How much of an experiment is done.
 struct Extent {
@@ -205,6 +206,9 @@ class Planner {
     settings.task.data = plan_.options.data;
     settings.input = network(from);
     settings.mode = mode;
+    settings.keep = "last";  // like the solvers' rows: what the method comes to, not its best by validation
+    // The published rule ends at the first pass that validates worse, be it by one sample.
+    if (mode != "paper") settings.refine.patience = kPatience;
     settings.lambda = fmt::format("{}", lambda);
     settings.layers = extent_.layers;
     settings.refine.passes = extent_.passes;
