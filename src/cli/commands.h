@@ -25,6 +25,7 @@ void add_common_options(CLI::App& command, Common& common);
 
 void add_train(CLI::App& app, Common& common);
 void add_refine(CLI::App& app, Common& common);
+void add_reproduce(CLI::App& app, Common& common);
 void add_svm(CLI::App& app, Common& common);
 void add_eval(CLI::App& app, Common& common);
 void add_inspect(CLI::App& app, Common& common);

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   Common common;
   add_train(app, common);
   add_refine(app, common);
+  add_reproduce(app, common);
   add_svm(app, common);
   add_eval(app, common);
   add_inspect(app, common);

@@ -27,8 +27,8 @@ constexpr double kMostElements = 1 << 28;  // of one value of one sample
 
 class Builder {
  public:
-  Builder(Graph& graph, const std::string& text, std::int64_t divisor)
-      : graph_(graph), text_(text), divisor_(divisor) {}
+  Builder(Graph& graph, const std::string& text, std::int64_t divisor, bool biases)
+      : graph_(graph), text_(text), divisor_(divisor), biases_(biases) {}
 
   int build(const ArchSequence& sequence, int input) {
     for (std::size_t i = 0; i < sequence.size(); ++i) {
@@ -38,6 +38,9 @@ class Builder {
     return input;
   }
 
+  int svm(int classes, int input) { return dense("svm", classes, biases_, input); }
+
+ private:
   int dense(const std::string& name, std::int64_t outputs, bool bias, int input) {
     if (shape(input).size() != 1) input = add("flatten", std::make_shared<FlattenLayer>(), {input});
     const std::int64_t features = shape(input)[0];
@@ -45,7 +48,6 @@ class Builder {
     return add(name, std::make_shared<DenseLayer>(features, outputs, bias), {input});
   }
 
- private:
   // Layers say "[net] ... (layer 'conv1')" of what they cannot take; here the token is the place.
   int build_guarded(const ArchSequence& sequence, std::size_t i, int input) {
     try {
@@ -60,7 +62,8 @@ class Builder {
   int build_item(const ArchSequence& sequence, std::size_t i, int input) {
     const ArchItem& item = sequence[i];
     const std::string& word = item.word;
-    const bool bias = i + 1 >= sequence.size() || sequence[i + 1].word != "bn";  // bn's shift takes its place
+    const bool before_bn = i + 1 < sequence.size() && sequence[i + 1].word == "bn";
+    const bool bias = biases_ && !before_bn;  // bn's shift takes its place
     if (word == "conv") return convolution(item, widened(sequence, i), bias, input);
     if (word == "dense") return dense(next_name("dense"), widened(sequence, i), bias, input);
     if (word == "bn") return add("bn", std::make_shared<BatchNormLayer>(channels(input)), {input});
@@ -147,6 +150,7 @@ class Builder {
     ConvolutionSpec spec;
     spec.in_channels = from[0];
     spec.out_channels = to[0];
+    spec.bias = biases_;
     spec.window.stride_height = stride_between(from[1], to[1]);
     spec.window.stride_width = stride_between(from[2], to[2]);
     check_parameters(static_cast<double>(from[0]) * static_cast<double>(to[0]));
@@ -221,6 +225,7 @@ class Builder {
   Graph& graph_;
   const std::string& text_;
   std::int64_t divisor_;
+  bool biases_;
   const ArchItem* item_ = nullptr;  // being built, for messages
   std::map<std::string, int> counts_;
 };
@@ -233,6 +238,8 @@ std::string resnet20_text() {
                           width > 16 && block == 0 ? "s2" : "");
   return text + "-gap";
 }
+
+constexpr std::string_view kWithoutBiases = "nobias:";
 
 // "cifar/4" -> the text of cifar and 4; a string of the grammar -> itself and 1.
 std::pair<std::string, std::int64_t> look_up(const std::string& arch) {
@@ -265,6 +272,10 @@ const std::vector<BuiltInArch>& built_in_archs() {
        "conv64x3-bn-relu-conv64x3-bn-relu-pool2-conv128x3-bn-relu-conv128x3-bn-relu-pool2-"
        "conv256x3-bn-relu-conv256x3-bn-relu-pool2",
        "the paper's network for CIFAR"},
+      {"cifar-plain",
+       "conv64x3-relu-conv64x3-relu-pool2-conv128x3-relu-conv128x3-relu-pool2-"
+       "conv256x3-relu-conv256x3-relu-pool2",
+       "the same without batch normalisation"},
       {"resnet20", resnet20_text(), "ResNet-20 for CIFAR, shortcuts without parameters"}};
   return archs;
 }
@@ -275,15 +286,16 @@ Graph build_network(const std::string& arch, const Shape& input, int classes, co
       std::any_of(input.begin(), input.end(), [](auto size) { return size < 1 || size > 1 << 20; }))
     fail("arch", "a network cannot take inputs of shape {}", to_string(input));
   if (classes < 2) fail("arch", "a network needs at least two classes, not {}", classes);
-  const auto [text, divisor] = look_up(arch);
+  const bool biases = !arch.starts_with(kWithoutBiases);
+  const auto [text, divisor] = look_up(biases ? arch : arch.substr(kWithoutBiases.size()));
   const ArchSequence sequence = parse_arch(text);
 
   Graph graph;
   const int pixels = graph.add_input("input", input);
   const int normal = graph.add("normalize", std::make_shared<NormalizeLayer>(mean, deviation), {pixels});
-  Builder builder(graph, text, divisor);
+  Builder builder(graph, text, divisor, biases);
   const int features = builder.build(sequence, normal);
-  graph.set_output(builder.dense("svm", classes, true, features));
+  graph.set_output(builder.svm(classes, features));
   initialize_parameters(graph, seed);
   return graph;
 }
@@ -291,10 +303,12 @@ Graph build_network(const std::string& arch, const Shape& input, int classes, co
 std::string arch_grammar() {
   std::string text = R"(NETWORK is a built-in name or layers joined by '-'; the SVM layer is added at the end.
 
+nobias:NETWORK is the same with no bias in any layer, the SVM layer included.
+
 built-in    NAME, or NAME/K with all widths divided by K (cifar/4)
 )";
   for (const BuiltInArch& arch : built_in_archs())
-    text += fmt::format("  {:<10}{}\n", arch.name, arch.description);
+    text += fmt::format("  {:<12}{}\n", arch.name, arch.description);
   return text + R"(
 layers
   convOxK     O outputs, windows of K x K (convOxHxW: H x W); options follow, as conv64x3s2p1:

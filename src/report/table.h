@@ -1,4 +1,4 @@
-// Aligned text tables for a terminal.
+// Tables: aligned text for a terminal, and the same for Markdown, CSV and LaTeX.
 //
 //   Table table({"layer", "kind", "parameters"});
 //   table.add({"conv1", "Conv", "312"});
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lwsvm {
@@ -25,16 +26,28 @@ class Table {
 
   void add(std::vector<std::string> cells);  // missing cells at the end are empty
   void add_rule();
-  std::size_t rows() const { return rows_.size(); }
+  const std::vector<std::string>& headings() const { return headings_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // an empty one is a rule
 
   std::string str() const;  // each line ends with \n, none with spaces
 
+  // Cells are escaped as each format needs it. Markdown and CSV have no rules within a table.
+  std::string markdown() const;
+  std::string csv() const;                              // RFC 4180
+  std::string latex(const std::string& caption) const;  // a table environment; the caption is plain text
+
  private:
+  bool is_numeric(std::size_t column) const;  // all its cells are, or are empty, and not all are empty
+  std::vector<std::size_t> columns() const;   // 0, 1, ...
+
   std::vector<std::string> headings_;
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };
 
-// "12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x" and "-" are numbers; "12x12" and "fc1" are not.
+// "12", "-0.5", "1,234", "98.7%", "1.2e-05", "3.4x", "707+366" and "-" are numbers; "12x12" and "fc1" are
+// not.
 bool looks_numeric(const std::string& cell);
+
+std::string latex_escaped(std::string_view text);  // plain text as LaTeX source
 
 }  // namespace lwsvm

@@ -78,6 +78,25 @@ TEST(Arch, WidthsAreDividedAndNeverVanish) {
   EXPECT_EQ(mnist.node(*mnist.find("dense1")).shape, (Shape{128}));
 }
 
+TEST(Arch, PlainCifarIsCifarWithoutBatchNorm) {
+  std::vector<std::string> expected = names(build("cifar", {3, 32, 32}));
+  std::erase_if(expected, [](const std::string& name) { return name.starts_with("bn"); });
+  EXPECT_EQ(names(build("cifar-plain", {3, 32, 32})), expected);
+}
+
+TEST(Arch, NobiasTakesEveryBiasAndNothingElse) {
+  for (const std::string arch : {"mnist", "cifar-plain/8", "conv4x3-relu-res(conv8x3-relu)-dense5-relu"}) {
+    const Graph with = build(arch), without = build("nobias:" + arch);
+    EXPECT_EQ(names(without), names(with));
+    std::int64_t biases = 0;
+    for (const Node& node : with.nodes())
+      if (node.has_weights()) biases += node.shape[0];
+    EXPECT_EQ(parameters(without), parameters(with) - biases) << arch;
+  }
+  EXPECT_THAT(error_of("nobias:"), HasSubstr("empty"));
+  EXPECT_THAT(error_of("nobais:mnist"), HasSubstr("[arch]"));
+}
+
 TEST(Arch, Resnet20IsThatOfTheAuthors) {
   // [HZRS16]: 0.27M. Convolutions without bias, two parameters a channel of batch normalisation, the
   // classifier.

@@ -1,0 +1,155 @@
+#include "cli/reproduce_parts.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "cli/run_folder.h"
+#include "cli/settings.h"
+
+namespace lwsvm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+
+// A resumed run goes to the folder where it was begun; here the next part begins where this one did.
+class WorkingFolder {
+ public:
+  WorkingFolder() : folder_(fs::current_path()) {}
+  ~WorkingFolder() {
+    std::error_code ignored;
+    fs::current_path(folder_, ignored);
+  }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  fs::path folder_;
+};
+
+const std::string& folder_of(const Part& part) {
+  return std::visit([](const auto& settings) -> const std::string& { return settings.run_folder; },
+                    part.settings);
+}
+
+const std::string& network_of(const Part& part) {
+  return std::visit([](const auto& settings) -> const std::string& { return settings.output; },
+                    part.settings);
+}
+
+bool is_training(const Part& part) {
+  return std::holds_alternative<TrainSettings>(part.settings);
+}
+
+const char* command_of(const Part& part) {
+  return is_training(part) ? "train" : "refine";
+}
+
+// Without what does not change a number, and with what "null" stands for. Where a network came from a file,
+// the arch is not its own.
+json comparable(json settings) {
+  if (!settings.value("init", "").empty()) settings.erase("arch");
+  for (const char* key : {"input", "init", "output", "data_dir", "start", "eval_every"}) settings.erase(key);
+  if (settings["split_seed"].is_null()) settings["split_seed"] = 0;
+  return settings;
+}
+
+bool is_begun(const Part& part) {
+  return fs::exists(checkpoint_path(folder_of(part)));
+}
+
+// Of the run in the part's folder. Throws Error unless it is one of this part.
+json checked_settings(const Part& part) {
+  const Checkpoint checkpoint = Checkpoint::load(checkpoint_path(folder_of(part)));
+  const json stored = checkpoint.meta().at("settings");
+  std::string difference;
+  if (checkpoint.meta().value("command", "") != command_of(part)) {
+    difference = fmt::format("not of lwsvm {}", command_of(part));
+  } else {
+    const json found = comparable(stored), wanted = comparable_settings(part);
+    for (const auto& [key, value] : wanted.items()) {
+      const json& other = found.contains(key) ? found[key] : value;
+      const bool may_grow = part.extends && key == "epochs" && other <= value;
+      if (other != value && !may_grow)
+        difference += fmt::format("{} {}, not {}; ", key, other.dump(), value.dump());
+    }
+    if (difference.size() > 2) difference.resize(difference.size() - 2);
+  }
+  if (!difference.empty())
+    fail("reproduce", "{}: the run in this folder has other settings ({}); give another --out, or remove it",
+         folder_of(part), difference);
+  return stored;
+}
+
+std::optional<json> end_record(const Part& part) {
+  const fs::path log = fs::path(folder_of(part)) / "log.jsonl";
+  if (!fs::exists(log)) return std::nullopt;
+  const RunLogContent content = read_run_log(log);
+  if (content.records.empty() || content.records.back().value("type", "") != "end") return std::nullopt;
+  json result = content.records.back();
+  result.erase("type");
+  return result;
+}
+
+// The checkpoint comes last and at once, so that a copy is whole if it has one.
+void copy_run(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  fs::create_directories(to, code);
+  if (code) fail("reproduce", "{}: cannot make the folder: {}", to.string(), code.message());
+  write_file_atomically(to / "log.jsonl", read_file(from / "log.jsonl"));
+  write_file_atomically(checkpoint_path(to.string()), read_file(checkpoint_path(from.string())));
+}
+
+RunResult run_settings(const Common& common, const Part& part, TrainSettings settings, Terminal& terminal) {
+  if (is_begun(part)) {
+    settings.resume_folder = settings.run_folder;
+    settings.epochs_anew = settings.train.epochs;
+    settings.eval_every_anew = settings.train.eval_every;
+  }
+  return run_training(common, std::move(settings), terminal);
+}
+
+RunResult run_settings(const Common& common, const Part& part, RefineSettings settings, Terminal& terminal) {
+  if (is_begun(part)) settings.resume_folder = settings.run_folder;
+  return run_refinement(common, std::move(settings), terminal);
+}
+
+}  // namespace
+
+json comparable_settings(const Part& part) {
+  const auto of = [](const auto& settings) { return comparable(settings_of(settings)); };
+  return std::visit(of, part.settings);
+}
+
+std::optional<json> finished_result(const Part& part) {
+  if (!is_begun(part)) return std::nullopt;
+  const json settings = checked_settings(part);
+  if (is_training(part) && settings.at("epochs") != comparable_settings(part).at("epochs"))
+    return std::nullopt;  // to be extended
+  if (!fs::exists(network_of(part))) return std::nullopt;
+  return end_record(part);
+}
+
+void check_start(const Part& part, const json& result, const json& start) {
+  if (!result.contains("start")) return;
+  const double found = result["start"].at("objective"), expected = start.at("objective");
+  if (std::abs(found - expected) > 1e-6 * std::abs(expected))  // not ==: another machine rounds otherwise
+    fail("reproduce",
+         "{}: this run began at objective {:.6f}, but {} now ends at {:.6f}; remove the folder to run it "
+         "again",
+         folder_of(part), found, part.from, expected);
+}
+
+RunResult run_part(const Common& common, const Plan& plan, const Part& part, Terminal& terminal) {
+  const WorkingFolder stays;
+  if (part.extends && !is_begun(part)) copy_run(fs::path(plan.options.out) / part.from, folder_of(part));
+  std::error_code code;
+  fs::create_directories(folder_of(part), code);
+  if (code) fail("reproduce", "{}: cannot make the folder: {}", folder_of(part), code.message());
+  return std::visit([&](const auto& settings) { return run_settings(common, part, settings, terminal); },
+                    part.settings);
+}
+
+}  // namespace lwsvm::cli

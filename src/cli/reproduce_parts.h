@@ -1,0 +1,28 @@
+// Runs the parts of a plan, each once: a finished one is only read, a begun one resumed.
+#pragma once
+
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/reproduce_plan.h"
+#include "cli/run_result.h"
+
+namespace lwsvm::cli {
+
+// What the part's log says in its `end` record, if its run is over, is of these settings and has left its
+// network behind; else nothing. Throws Error, with a remedy, if the folder holds a run of other settings.
+//
+// Paths may differ (a folder may be moved), and so may what cannot change a number: how often a run was
+// evaluated, and a time limit.
+std::optional<nlohmann::json> finished_result(const Part& part);
+
+// Begins the part or goes on with it, to its end or to Ctrl-C.
+RunResult run_part(const Common& common, const Plan& plan, const Part& part, Terminal& terminal);
+
+// Throws Error, with a remedy, if a refined network's result says that it began from another network than the
+// one that came to `start`: that of a run which has since been replaced.
+void check_start(const Part& part, const nlohmann::json& result, const nlohmann::json& start);
+
+// The settings that decide the result of a part: those of its run folder, but for paths.
+nlohmann::json comparable_settings(const Part& part);
+
+}  // namespace lwsvm::cli
