@@ -20,6 +20,7 @@ using nlohmann::ordered_json;
 constexpr std::size_t kImages = 12;    // improved, and damaged
 constexpr std::int64_t kFilters = 64;  // of the first layer
 constexpr int kRgb = 3;
+constexpr float kZero[] = {244, 244, 242}, kNegative[] = {0, 90, 160}, kPositive[] = {200, 80, 0};  // weights
 
 // What a network says to every sample.
 struct Judgement {
@@ -78,7 +79,6 @@ std::string picture(const float* planes, const ImageShape& shape, float gain, fl
 
 // Weights of one channel, -1 to 1: blue over near-white to orange, which colour-blind people can tell apart.
 std::string signed_picture(const float* plane, const ImageShape& shape, float gain) {
-  static constexpr float kZero[] = {244, 244, 242}, kNegative[] = {0, 90, 160}, kPositive[] = {200, 80, 0};
   std::vector<std::uint8_t> pixels;
   for (int p = 0; p < shape.height * shape.width; ++p) {
     const float value = plane[p] * gain;
@@ -184,8 +184,8 @@ ordered_json filters_of(const Model& before, const Model& after, const ImageShap
 
 std::vector<std::string> names_of_classes(const DataSet& data) {
   if (!data.class_names.empty()) return data.class_names;
-  std::vector<std::string> names;
-  for (int c = 0; c < data.classes; ++c) names.push_back(std::to_string(c));
+  std::vector<std::string> names(static_cast<std::size_t>(data.classes));
+  for (std::size_t c = 0; c < names.size(); ++c) names[c] = std::to_string(c);
   return names;
 }
 
