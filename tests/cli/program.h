@@ -44,12 +44,16 @@ class Process {
     std::vector<char*> argv{const_cast<char*>("lwsvm")};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
+    // Made before the child is there: it may be killed in its first moment.
+    const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int out = ::open((streams_ / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    const int err = ::open((streams_ / "err").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     child_ = ::fork();
     if (child_ < 0) std::abort();
-    if (child_ > 0) return;
-    const int in = ::open("/dev/null", O_RDONLY);
-    const int out = ::open((streams_ / "out").c_str(), O_WRONLY | O_CREAT, 0644);
-    const int err = ::open((streams_ / "err").c_str(), O_WRONLY | O_CREAT, 0644);
+    if (child_ > 0) {
+      for (int stream : {in, out, err}) ::close(stream);
+      return;
+    }
     if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0 || ::chdir(folder.c_str()) != 0)
       ::_exit(99);
     for (int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);  // a background shell ignores SIGINT
