@@ -12,10 +12,10 @@ lwsvm=${LWSVM:-build/release/src/cli/lwsvm}
 limit=${MINUTES:-4}m
 mkdir -p "$out"
 
-stage3=$(printf ',/layer3/layer3.%s/Conv' 0/conv1 0/conv2 1/conv1 1/conv2 2/conv1 2/conv2)
-oval=(--data cifar10 --scale 255 --mean 0.485,0.456,0.406 --std 0.225)
+# ResNet-20: its SVM layer and last stage, with the weight decay that it was trained with.
+oval=(--data cifar10 --scale 255 --mean 0.485,0.456,0.406 --std 0.225 --augment flip --patience 3)
 declare -A how=(
-  [cifar10_resnet20]="--data cifar10 --normalize imagenet --layers /linear/Gemm$stage3 --val 0 --passes 1"
+  [cifar10_resnet20]="--data cifar10 --normalize imagenet --layers /linear/Gemm,/layer3/* --lambda 1e-4 --val 0 --passes 1"
   [oval_cifar_base_kw]="${oval[*]}"
   [oval_cifar_deep_kw]="${oval[*]}"
   [oval_cifar_wide_kw]="${oval[*]}"
