@@ -33,7 +33,7 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
 
 // Networks of other programs: nobody knows what they were trained on. Ours say so.
 bool may_know_validation(const ModelInfo& info, const Task& task) {
-  return task.validation.size() > 0 && is_foreign(info) && !info.metadata.contains("lwsvm.split");
+  return task.validation.size() > 0 && is_foreign(info) && !tells_split(info);
 }
 
 class RefineReporter final : public RefineObserver {
@@ -176,7 +176,7 @@ void note_refining(const RefineSettings& settings, const Task& task, double lamb
   model.info.lambda = lambda;
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = settings.task.loss;
-  task.note_split(model.info);
+  note_split(task.choice, model.info);
 }
 
 void announce(const RefineSettings& settings, const Model& model, double lambda, const Threads& threads,

@@ -57,8 +57,7 @@ Model make_model(const SvmCommand& command, const SvmData& data, const Normaliza
   model.info.class_names = data.data.class_names;
   if (data.from_files)
     model.info.input = fmt::format("{}, features 1..{} as in the file", to_string(shape), shape.size());
-  model.info.metadata["lwsvm.split"] =
-      fmt::format("val={} seed={}", data.split.validation.size(), command.source.split_seed);
+  note_split({data.split.validation.size(), command.source.split_seed}, model.info);
   model.info.metadata["lwsvm.loss"] = "svm";
   return model;
 }

@@ -106,8 +106,12 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
       training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
-void Task::note_split(ModelInfo& info) const {
+void note_split(const SplitChoice& choice, ModelInfo& info) {
   info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);
+}
+
+bool tells_split(const ModelInfo& info) {
+  return info.metadata.contains(kSplitKey);
 }
 
 const SampleView& Task::part(const std::string& name) const {

@@ -57,6 +57,9 @@ struct SplitChoice {
   std::size_t validation = 0;
   std::uint64_t seed = 0;
 };
+// The split in a network's metadata: which samples it has not been trained on.
+void note_split(const SplitChoice& choice, ModelInfo& info);
+bool tells_split(const ModelInfo& info);
 
 struct Task {
   // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found
@@ -64,7 +67,6 @@ struct Task {
   // seen.
   explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr);
 
-  void note_split(ModelInfo& info) const;
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
 

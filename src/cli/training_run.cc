@@ -83,7 +83,7 @@ void note_training(const TrainSettings& settings, const Task& task, Model& model
   model.info.data = task.data.name;
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
-  task.note_split(model.info);
+  note_split(task.choice, model.info);
   model.info.metadata["lwsvm.loss"] = settings.task.loss;
 }
 
