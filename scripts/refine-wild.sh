@@ -13,12 +13,12 @@ limit=${MINUTES:-4}m
 mkdir -p "$out"
 
 # ResNet-20: its SVM layer and last stage, with the weight decay that it was trained with.
-oval=(--data cifar10 --scale 255 --mean 0.485,0.456,0.406 --std 0.225 --augment flip --patience 3)
+oval=(--data cifar10 --scale 255 --mean 0.485,0.456,0.406 --std 0.225 --patience 3)
 declare -A how=(
   [cifar10_resnet20]="--data cifar10 --normalize imagenet --layers /linear/Gemm,/layer3/* --lambda 1e-4 --val 0 --passes 1"
-  [oval_cifar_base_kw]="${oval[*]}"
+  [oval_cifar_base_kw]="${oval[*]} --augment flip"
   [oval_cifar_deep_kw]="${oval[*]}"
-  [oval_cifar_wide_kw]="${oval[*]}"
+  [oval_cifar_wide_kw]="${oval[*]} --augment flip"
   [marabou_cnn_max_mninst2]="--data mnist --normalize 0-1"
   [marabou_cnn_max_mninst3]="--data mnist --normalize 0-1"
   [marabou_mnist2x10]="--data mnist --normalize 0-1"
