@@ -139,17 +139,6 @@ class RefineReporter final : public RefineObserver {
   Stopwatch watch_;
 };
 
-// The run to go on with, if there is one; its settings replace those given.
-std::optional<SavedRun> open_saved(RefineSettings& settings) {
-  if (settings.resume_folder.empty()) return std::nullopt;
-  const std::string output = settings.output.empty() ? "" : fs::absolute(settings.output).string();
-  SavedRun saved = load_run(settings.resume_folder, "refine");
-  take_settings(saved.settings, settings);
-  settings.run_folder = saved.folder;
-  if (!output.empty()) settings.output = output;
-  return saved;
-}
-
 std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
 }
@@ -216,7 +205,7 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 }  // namespace
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
-  std::optional<SavedRun> saved = open_saved(settings);
+  std::optional<SavedRun> saved = open_saved("refine", settings);
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
   check_output("refine", settings.output, settings.input, settings.run_folder);

@@ -190,17 +190,13 @@ std::vector<std::string> names_of_classes(const DataSet& data) {
 }
 
 TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std::string& data_dir) {
-  const auto text = [&](const char* name) {
-    const auto value = run.setting(name);
-    return value.is_string() ? value.get<std::string>() : std::string();
-  };
   TaskOptions options;
-  options.data = text("data");
+  options.data = run.text_setting("data");
   if (const fs::path path = place.resolve(options.data); fs::exists(path)) options.data = path.string();
-  options.data_dir = data_dir.empty() ? text("data_dir") : data_dir;
+  options.data_dir = data_dir.empty() ? run.text_setting("data_dir") : data_dir;
   if (data_dir.empty() && !options.data_dir.empty())
     options.data_dir = place.resolve(options.data_dir).string();
-  options.validation = text("val");
+  options.validation = run.text_setting("val");
   if (const auto seed = run.setting("split_seed"); seed.is_number_unsigned()) options.split_seed = seed;
   return options;
 }

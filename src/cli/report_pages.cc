@@ -14,15 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_setting(const RunHistory& run, const char* name) {
-  const auto value = run.setting(name);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
 void find_networks(RunHistory& run) {
   const RunPlace place(run.folder);
   const auto resolved = [&](const char* setting) {
-    const std::string name = text_setting(run, setting);
+    const std::string name = run.text_setting(setting);
     return name.empty() ? "" : place.resolve(name).string();
   };
   run.input = resolved("input");
@@ -34,7 +29,7 @@ void find_networks(RunHistory& run) {
 
 std::string default_title(const std::vector<RunHistory>& runs) {
   for (const RunHistory& run : runs) {
-    const std::string data = text_setting(run, "data");
+    const std::string data = run.text_setting("data");
     if (data.empty()) continue;
     const bool refines =
         std::any_of(runs.begin(), runs.end(), [](const RunHistory& r) { return !r.all("update").empty(); });

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/checkpoint.h"
+#include "cli/settings.h"
 #include "cli/task.h"
 #include "model/model.h"
 
@@ -51,6 +53,20 @@ struct SavedRun {
 // Also goes to the folder where the run was begun, if that is still there, so that the relative paths among
 // its settings mean what they meant. Throws Error where there is no checkpoint, or one of another command.
 SavedRun load_run(const std::string& folder, const std::string& command);
+
+// The run that `settings.resume_folder` names, if it names one; its settings replace those given, but for an
+// output, which is meant from the folder where the user is.
+template <typename Settings>
+std::optional<SavedRun> open_saved(const std::string& command, Settings& settings) {
+  if (settings.resume_folder.empty()) return std::nullopt;
+  const std::string output =
+      settings.output.empty() ? "" : std::filesystem::absolute(settings.output).string();
+  SavedRun saved = load_run(settings.resume_folder, command);
+  take_settings(saved.settings, settings);
+  settings.run_folder = saved.folder;
+  if (!output.empty()) settings.output = output;
+  return saved;
+}
 
 // The first record of a log: what was asked, on what, by what.
 nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,

@@ -28,19 +28,6 @@ std::string default_output(const TrainSettings& settings, const DataSet& data) {
   return name.substr(0, 100) + ".onnx";
 }
 
-// The run to go on with, if there is one; its settings replace those given.
-std::optional<SavedRun> open_saved(TrainSettings& settings) {
-  if (settings.resume_folder.empty()) return std::nullopt;
-  const std::string output = settings.output.empty() ? "" : fs::absolute(settings.output).string();
-  SavedRun saved = load_run(settings.resume_folder, "train");
-  take_settings(saved.settings, settings);
-  settings.run_folder = saved.folder;
-  settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
-  settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
-  if (!output.empty()) settings.output = output;
-  return saved;
-}
-
 // The network to start from: that of the checkpoint, that of --init, or none yet.
 std::optional<Model> given_model(const TrainSettings& settings, std::optional<SavedRun>& saved) {
   if (saved) return std::move(saved->model);
@@ -185,7 +172,11 @@ std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
 }  // namespace
 
 RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
-  std::optional<SavedRun> saved = open_saved(settings);
+  std::optional<SavedRun> saved = open_saved("train", settings);
+  if (saved) {
+    settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
+    settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
+  }
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);

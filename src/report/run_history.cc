@@ -130,6 +130,11 @@ ordered_json RunHistory::setting(const std::string& name) const {
   return settings->value(name, ordered_json());
 }
 
+std::string RunHistory::text_setting(const std::string& name) const {
+  const ordered_json value = setting(name);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
 double RunHistory::seconds() const {
   double last = 0;
   for (const ordered_json& record : records) last = std::max(last, number(record, "seconds").value_or(0));

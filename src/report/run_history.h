@@ -32,8 +32,9 @@ struct RunHistory {
   std::vector<nlohmann::ordered_json> all(const std::string& type) const;
   // Of the settings, or null.
   nlohmann::ordered_json setting(const std::string& name) const;
-  double seconds() const;    // how long it took, as far as is known
-  std::string name() const;  // the folder's last part
+  std::string text_setting(const std::string& name) const;  // empty if it is no text
+  double seconds() const;                                   // how long it took, as far as is known
+  std::string name() const;                                 // the folder's last part
 };
 
 // `run` is a run folder, or a log itself. Throws Error if there is no log; anything in it that is not a
