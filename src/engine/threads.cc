@@ -40,6 +40,19 @@ SingleThreadScope::~SingleThreadScope() {
   omp_set_num_threads(before_);
 }
 
+#if defined(__x86_64__)
+FlushToZeroScope::FlushToZeroScope() : before_(_mm_getcsr()) {
+  constexpr unsigned denormals_are_zero = 0x0040;
+  _mm_setcsr(before_ | _MM_FLUSH_ZERO_ON | denormals_are_zero);
+}
+FlushToZeroScope::~FlushToZeroScope() {
+  _mm_setcsr(before_);
+}
+#else
+FlushToZeroScope::FlushToZeroScope() : before_(0) {}
+FlushToZeroScope::~FlushToZeroScope() = default;
+#endif
+
 class Threads::Pool {
  public:
   explicit Pool(int count) : count_(count) {
@@ -102,7 +115,8 @@ class Threads::Pool {
   }
 
   void work(int worker) {
-    SingleThreadScope single;
+    const SingleThreadScope single;
+    const FlushToZeroScope flush;
     inside_for_each = true;
     for (int piece = next_.fetch_add(1); piece < pieces_; piece = next_.fetch_add(1)) {
       try {
@@ -138,7 +152,8 @@ int Threads::count() const {
 
 void Threads::for_each(int pieces, const std::function<void(int, int)>& body) const {
   if (pieces <= 1 || pool_->count() == 1 || inside_for_each) {
-    SingleThreadScope single;
+    const SingleThreadScope single;
+    const FlushToZeroScope flush;
     for (int piece = 0; piece < pieces; ++piece) body(piece, 0);
     return;
   }

@@ -107,5 +107,30 @@ TEST(Threads, AreAsManyAsCoresByDefault) {
   EXPECT_GE(hardware_threads(), 1);
 }
 
+// A product that IEEE would keep as a denormal number; not known to the compiler.
+float denormal_product() {
+  volatile float small = 1e-30f, factor = 1e-10f;
+  return small * factor;
+}
+
+TEST(Threads, CountDenormalNumbersAsZeroOnEveryWorker) {
+  for (int count : {1, 2, 5}) {
+    const Threads threads(count);
+    std::vector<float> products(64, -1.0f);
+    threads.for_each(64, [&](int piece, int) { products[static_cast<std::size_t>(piece)] = denormal_product(); });
+    for (float product : products) EXPECT_EQ(product, 0.0f) << count << " threads";
+  }
+}
+
+TEST(Threads, LeaveTheCallersArithmeticAlone) {
+  const Threads threads(2);
+  const float before = denormal_product();
+  ASSERT_GT(before, 0.0f);
+  threads.for_each(8, [](int, int) {});
+  EXPECT_EQ(denormal_product(), before);
+  EXPECT_THROW(threads.for_each(8, [](int, int) { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_EQ(denormal_product(), before);
+}
+
 }  // namespace
 }  // namespace lwsvm
