@@ -26,7 +26,7 @@ constexpr const char* kFooter = R"(Every layer in turn, output to input, is a st
 When things stop:
   inner solve   gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer, or MAX-EPOCHS epochs
                 P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
-  update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, at most 4 times
+  update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, 4 solves in all
   refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less
                 than 0.5% in a pass, or PASSES passes, or TIME-LIMIT, or Ctrl-C
   kept          the pass end with the best validation accuracy, the start included; ties to the lower F

@@ -114,7 +114,7 @@ class RefineReporter final : public RefineObserver {
       save();
       return true;
     }
-    if (time_limit_ > 0 && watch_.seconds() > time_limit_) {
+    if (time_limit_ > 0 && earlier_ + watch_.seconds() > time_limit_) {
       timed_out_ = true;
       save();
       return true;
@@ -122,6 +122,7 @@ class RefineReporter final : public RefineObserver {
     return false;
   }
 
+  void count_earlier(double seconds) { earlier_ = seconds; }
   bool timed_out() const { return timed_out_; }
 
  private:
@@ -135,6 +136,7 @@ class RefineReporter final : public RefineObserver {
   int pass_ = 0;
   std::string layer_;
   bool timed_out_ = false;
+  double earlier_ = 0;  // seconds of other starts that count
   CheckpointTimer timer_;
   Stopwatch watch_;
 };
@@ -239,6 +241,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   if (saved) {
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
+    if (settings.limit_counts_all_starts) reporter.count_earlier(refiner.seconds());
     terminal.line("resuming in pass {}", refiner.pass() + 1);
   } else {
     reporter.save();  // so that a run can be resumed from its first moment on
@@ -261,6 +264,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     terminal.line("done: {}; kept the network of pass {}", reason,
                   options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
   result.values = result_of(settings, refiner, reason, quality_of(model, task, options.lambda, threads));
+  if (reporter.timed_out()) result.values["time_limit"] = settings.time_limit;
   if (log && result.over) write_end(*log, result.values);
   return result;
 }

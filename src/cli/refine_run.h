@@ -21,7 +21,8 @@ struct RefineSettings {
   std::string lambda;  // empty: the network's own
   std::string search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
-  nlohmann::json start;  // quality of the input
+  bool limit_counts_all_starts = false;  // else a resumed run has its limit anew
+  nlohmann::json start;                  // quality of the input
   RefineOptions refine;
 
   template <typename Self, typename Visit>

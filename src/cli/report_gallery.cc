@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "cli/model_input.h"
 #include "cli/run_folder.h"
+#include "data/registry.h"
+#include "data/synthetic.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
 #include "report/image_url.h"
@@ -192,7 +194,8 @@ std::vector<std::string> names_of_classes(const DataSet& data) {
 TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std::string& data_dir) {
   TaskOptions options;
   options.data = run.text_setting("data");
-  if (const fs::path path = place.resolve(options.data); fs::exists(path)) options.data = path.string();
+  if (!is_synthetic(options.data) && !find_known(options.data))  // else a folder may have that name by chance
+    if (const fs::path path = place.resolve(options.data); fs::exists(path)) options.data = path.string();
   options.data_dir = data_dir.empty() ? run.text_setting("data_dir") : data_dir;
   if (data_dir.empty() && !options.data_dir.empty())
     options.data_dir = place.resolve(options.data_dir).string();
@@ -269,6 +272,7 @@ std::vector<fs::path> RunPlace::candidates(const fs::path& path) const {
   result.push_back(folder_);
   result.push_back(folder_.parent_path());
   // out/demo/base.onnx may begin where out/ leads to the run; for a bare name that would be a guess.
+  if (std::distance(path.begin(), path.end()) < 2) return result;
   fs::path below = folder_;
   for (fs::path above = folder_.parent_path(); above.has_relative_path(); above = above.parent_path()) {
     if (below.filename() == *path.begin()) result.push_back(above);
@@ -278,7 +282,11 @@ std::vector<fs::path> RunPlace::candidates(const fs::path& path) const {
 }
 
 fs::path RunPlace::resolve(const fs::path& path) const {
-  if (path.empty() || path.is_absolute()) return path.lexically_normal();
+  if (path.empty()) return path;
+  if (path.is_absolute()) {
+    const fs::path beside = folder_.parent_path() / path.parent_path().filename() / path.filename();
+    return (fs::exists(beside) ? beside : path).lexically_normal();
+  }
   const std::vector<fs::path> bases = candidates(path);
   for (const fs::path& base : bases)
     if (fs::exists(base / path)) return fs::weakly_canonical(base / path);

@@ -23,7 +23,8 @@ namespace lwsvm::cli {
 
 // Where the relative paths among a run's settings begin: in the folder where it was begun, as its checkpoint
 // remembers it. If there is none, or the file is not there (the run was copied from elsewhere): in the
-// current folder, at the run, or in a folder above it that the path leads back from.
+// current folder, at the run, or in a folder above it that the path leads back from. An absolute path into a
+// run folder means that of this name beside this one, if there is one: runs are moved and copied together.
 class RunPlace {
  public:
   explicit RunPlace(const std::filesystem::path& run);  // its folder, or its log

@@ -20,17 +20,18 @@ std::string described(const Part& part) {
   return fmt::format("LW-SVM from {}, --mode {}", part.from, std::get<RefineSettings>(part.settings).mode);
 }
 
-// Before hours of work are done: that no folder holds another run.
-void check_folders(const Plan& plan) {
-  for (const Part& part : plan.parts) finished_result(part);
+// What was finished before. Throws Error, before hours of work are done, if a folder holds another run.
+PartResults finished_results(const Plan& plan) {
+  PartResults results;
+  for (const Part& part : plan.parts)
+    if (auto finished = finished_result(part)) results[part.name] = std::move(*finished);
+  return results;
 }
 
 void write_page(const Common& common, const Plan& plan, const PartResults& results, Terminal& terminal) {
-  const Table table = readable_table(plan, results);
   ReportOptions options;
   options.title = plan.title;
-  options.table = {plan.caption, table.headings(), table.rows()};
-  std::erase_if(options.table->rows, [](const auto& row) { return row.empty(); });
+  options.table = report_table(plan, results);
   options.data_dir = common.data_dir;
   options.threads = common.threads;
   const std::filesystem::path out = plan.options.out;
@@ -53,15 +54,13 @@ int reproduce(Common common, const ReproduceOptions& options) {
   Terminal terminal(stderr, common.quiet);
   if (!common.data_dir.empty()) common.data_dir = std::filesystem::absolute(common.data_dir).string();
   const Plan plan = make_plan(options);
-  check_folders(plan);
-  PartResults results;
+  PartResults results = finished_results(plan);
   const InterruptGuard guard;
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const Part& part = plan.parts[i];
     const std::string place = fmt::format("part {} of {}, {}", i + 1, plan.parts.size(), part.name);
-    if (auto finished = finished_result(part)) {
+    if (results.contains(part.name)) {
       terminal.line("{}: was finished before", place);
-      results[part.name] = std::move(*finished);
     } else {
       terminal.line("{}: {}", place, described(part));
       RunResult run = run_part(common, plan, part, terminal);
@@ -109,7 +108,8 @@ void add_reproduce(CLI::App& app, Common& common) {
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--passes", options->passes, "of LW-SVM, at most (default: 10; quick: 1)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--layers", options->layers, "that LW-SVM opens (default: all; quick on CIFAR: the last)");
+  sub->add_option("--layers", options->layers,
+                  "that LW-SVM opens (default: all; quick on CIFAR: the last three)");
   sub->add_option("--time-limit", options->time_limit,
                   "of each refinement, such as 30m (default: none; quick on CIFAR: 3m)");
   sub->add_option("--arch", options->arch, "another network: see lwsvm train --help");

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
 
@@ -62,10 +64,10 @@ bool is_begun(const Part& part) {
 
 // Of the run in the part's folder. Throws Error unless it is one of this part.
 json checked_settings(const Part& part) {
-  const Checkpoint checkpoint = Checkpoint::load(checkpoint_path(folder_of(part)));
-  const json stored = checkpoint.meta().at("settings");
+  const json meta = Checkpoint::load_meta(checkpoint_path(folder_of(part)));
+  const json stored = meta.at("settings");
   std::string difference;
-  if (checkpoint.meta().value("command", "") != command_of(part)) {
+  if (meta.value("command", "") != command_of(part)) {
     difference = fmt::format("not of lwsvm {}", command_of(part));
   } else {
     const json found = comparable(stored), wanted = comparable_settings(part);
@@ -83,14 +85,30 @@ json checked_settings(const Part& part) {
   return stored;
 }
 
-std::optional<json> end_record(const Part& part) {
+std::vector<nlohmann::ordered_json> log_records(const Part& part) {
   const fs::path log = fs::path(folder_of(part)) / "log.jsonl";
-  if (!fs::exists(log)) return std::nullopt;
-  const RunLogContent content = read_run_log(log);
-  if (content.records.empty() || content.records.back().value("type", "") != "end") return std::nullopt;
-  json result = content.records.back();
+  if (!fs::exists(log)) return {};
+  return read_run_log(log).records;
+}
+
+std::optional<json> end_record(const Part& part) {
+  const auto records = log_records(part);
+  if (records.empty() || records.back().value("type", "") != "end") return std::nullopt;
+  json result = records.back();
   result.erase("type");
   return result;
+}
+
+double seconds_of(const std::string& time_limit) {
+  return time_limit.empty() ? std::numeric_limits<double>::infinity()
+                            : parse_duration(time_limit, "time-limit");
+}
+
+// A refinement that ran out of time goes on if it is given more.
+bool wants_more_time(const Part& part, const json& result) {
+  const auto* refinement = std::get_if<RefineSettings>(&part.settings);
+  return refinement && result.contains("time_limit") &&
+         seconds_of(refinement->time_limit) > seconds_of(result["time_limit"].get<std::string>());
 }
 
 // The checkpoint comes last and at once, so that a copy is whole if it has one.
@@ -129,7 +147,17 @@ std::optional<json> finished_result(const Part& part) {
   if (is_training(part) && settings.at("epochs") != comparable_settings(part).at("epochs"))
     return std::nullopt;  // to be extended
   if (!fs::exists(network_of(part))) return std::nullopt;
-  return end_record(part);
+  std::optional<json> result = end_record(part);
+  if (result && wants_more_time(part, *result)) return std::nullopt;
+  return result;
+}
+
+json made_by(const Part& part) {
+  json origin = json::object();
+  const auto records = log_records(part);
+  for (const char* key : {"version", "cpu", "cores"})
+    if (!records.empty() && records.front().contains(key)) origin[key] = records.front()[key];
+  return origin;
 }
 
 void check_start(const Part& part, const json& result, const json& start) {

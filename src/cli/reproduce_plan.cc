@@ -213,6 +213,7 @@ class Planner {
     settings.layers = extent_.layers;
     settings.refine.passes = extent_.passes;
     settings.time_limit = extent_.time_limit;
+    settings.limit_counts_all_starts = true;
     return settings;
   }
 

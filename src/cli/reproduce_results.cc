@@ -70,6 +70,8 @@ ordered_json paper_json(const PaperRow& row, const std::string& unit) {
   return value;
 }
 
+constexpr const char* kPaper = "paper";  // heads the paper's columns
+
 std::string number(const json* result, const char* key) {
   return result && result->contains(key) ? fmt::format("{}", result->at(key).get<double>()) : "";
 }
@@ -82,7 +84,7 @@ Table readable_table(const Plan& plan, const PartResults& results) {
   for (const std::string& heading : {std::string("objective"), std::string("training"),
                                      fmt::format("time ({})", plan.time_unit), std::string("testing")}) {
     headings.push_back(heading);
-    if (with_paper) headings.push_back("paper");
+    if (with_paper) headings.push_back(kPaper);
   }
   Table table(std::move(headings));
   for (const Row& row : plan.rows) {
@@ -96,6 +98,18 @@ Table readable_table(const Plan& plan, const PartResults& results) {
     if (row.group_ends && &row != &plan.rows.back()) table.add_rule();
   }
   return table;
+}
+
+ReportTable report_table(const Plan& plan, const PartResults& results) {
+  const Table table = readable_table(plan, results);
+  ReportTable shown{plan.citation.empty() ? "Results" : "The paper's table",
+                    plan.caption,
+                    table.headings(),
+                    table.rows(),
+                    {}};
+  for (std::size_t column = 0; column < shown.headings.size(); ++column)
+    if (shown.headings[column] == kPaper) shown.beside.push_back(static_cast<int>(column));
+  return shown;
 }
 
 Table exact_table(const Plan& plan, const PartResults& results) {
@@ -137,6 +151,7 @@ ordered_json results_json(const Plan& plan, const PartResults& results) {
     value["parts"].push_back({{"name", part.name},
                               {"from", part.from},
                               {"settings", std::move(settings)},
+                              {"made_by", result ? made_by(part) : json()},
                               {"result", result ? *result : json()}});
   }
   for (const Row& row : plan.rows)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/reproduce_plan.h"
+#include "report/page.h"
 #include "report/table.h"
 
 namespace lwsvm::cli {
@@ -13,7 +14,8 @@ namespace lwsvm::cli {
 using PartResults = std::map<std::string, nlohmann::json>;  // by part; what is not finished is not there
 
 Table readable_table(const Plan& plan, const PartResults& results);  // as in the paper, its figures beside
-Table exact_table(const Plan& plan, const PartResults& results);     // all digits, for CSV
+ReportTable report_table(const Plan& plan, const PartResults& results);  // the same for the page
+Table exact_table(const Plan& plan, const PartResults& results);         // all digits, for CSV
 
 // Everything: plan, settings, machine, version, results, rows.
 nlohmann::ordered_json results_json(const Plan& plan, const PartResults& results);

@@ -163,9 +163,14 @@ void restore(Trainer& trainer, const SavedRun& saved, const TrainSettings& setti
 std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
                                const std::optional<SavedRun>& saved) {
   if (settings.run_folder.empty()) return std::nullopt;
-  if (saved) return RunLog(settings.run_folder, saved->log_offset);
-  RunLog log(settings.run_folder);
-  log.write(run_record("train", settings_of(settings), task));
+  const nlohmann::json asked = settings_of(settings);
+  if (!saved) {
+    RunLog log(settings.run_folder);
+    log.write(run_record("train", asked, task));
+    return log;
+  }
+  RunLog log(settings.run_folder, saved->log_offset);
+  if (asked != saved->settings) log.write({{"type", "resume"}, {"settings", asked}});
   return log;
 }
 

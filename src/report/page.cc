@@ -66,8 +66,11 @@ ordered_json page_data(const ReportInput& input) {
       {"title", input.title},       {"version", version_line()},     {"table", nullptr},
       {"warnings", input.warnings}, {"runs", ordered_json::array()}, {"galleries", input.galleries}};
   if (input.table)
-    data["table"] = {
-        {"caption", input.table->caption}, {"headings", input.table->headings}, {"rows", input.table->rows}};
+    data["table"] = {{"title", input.table->title},
+                     {"caption", input.table->caption},
+                     {"headings", input.table->headings},
+                     {"rows", input.table->rows},
+                     {"beside", input.table->beside}};
   for (const RunHistory& run : input.runs) data["runs"].push_back(run_data(run));
   return data;
 }

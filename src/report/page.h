@@ -19,9 +19,10 @@
 namespace lwsvm {
 
 struct ReportTable {
-  std::string caption;
+  std::string title, caption;
   std::vector<std::string> headings;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows;  // an empty one ends a group
+  std::vector<int> beside;                     // columns that are there to compare with
 };
 
 struct ReportInput {

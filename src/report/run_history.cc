@@ -25,8 +25,7 @@ bool has_type(const ordered_json& record) {
 
 // The settings but for what a longer run may have different.
 ordered_json comparable_settings(const RunHistory& run) {
-  ordered_json settings = run.first("run").value("settings", ordered_json::object());
-  if (!settings.is_object()) return {};
+  ordered_json settings = run.settings();
   for (const char* name : {"epochs", "output", "eval_every"}) settings.erase(name);
   return settings;
 }
@@ -123,11 +122,18 @@ std::vector<ordered_json> RunHistory::all(const std::string& type) const {
   return result;
 }
 
+ordered_json RunHistory::settings() const {
+  ordered_json latest = ordered_json::object();
+  for (const ordered_json& record : records) {
+    if (record["type"] != "run" && record["type"] != "resume") continue;
+    if (const auto found = record.find("settings"); found != record.end() && found->is_object())
+      latest = *found;
+  }
+  return latest;
+}
+
 ordered_json RunHistory::setting(const std::string& name) const {
-  const ordered_json& run = first("run");
-  const auto settings = run.find("settings");
-  if (settings == run.end() || !settings->is_object()) return {};
-  return settings->value(name, ordered_json());
+  return settings().value(name, ordered_json());
 }
 
 std::string RunHistory::text_setting(const std::string& name) const {

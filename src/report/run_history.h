@@ -30,6 +30,7 @@ struct RunHistory {
   // The first record of a type, or an empty object.
   const nlohmann::ordered_json& first(const std::string& type) const;
   std::vector<nlohmann::ordered_json> all(const std::string& type) const;
+  nlohmann::ordered_json settings() const;  // as it was last told: train --resume may change some
   // Of the settings, or null.
   nlohmann::ordered_json setting(const std::string& name) const;
   std::string text_setting(const std::string& name) const;  // empty if it is no text

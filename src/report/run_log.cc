@@ -1,6 +1,7 @@
 #include "report/run_log.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,13 +19,22 @@ namespace lwsvm {
 void RunLog::open(int flags) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | flags, 0644);
   if (descriptor_ < 0) fail("log", "{}: cannot open: {}", path_.string(), std::strerror(errno));
+  // Where the file system knows no locks, there is none.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  fail("log", "{}: another lwsvm is at work on this run; wait for its end, stop it, or give another folder",
+       path_.string());
 }
 
 RunLog::RunLog(const std::filesystem::path& folder) : path_(folder / "log.jsonl") {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) fail("log", "{}: cannot make the folder: {}", folder.string(), code.message());
-  open(O_CREAT | O_TRUNC);
+  open(O_CREAT);
+  if (::ftruncate(descriptor_, 0) == 0) return;
+  const std::string problem = std::strerror(errno);
+  ::close(descriptor_);
+  fail("log", "{}: cannot be emptied: {}", path_.string(), problem);
 }
 
 RunLog::RunLog(const std::filesystem::path& folder, std::uint64_t offset) : path_(folder / "log.jsonl") {

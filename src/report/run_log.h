@@ -1,12 +1,13 @@
 // The record of a run: one JSON object per line in DIR/log.jsonl.
 //
-// Every record has "type" (run, epoch, inner, update, ..., end); the other keys, where they
+// Every record has "type" (run, resume, epoch, inner, update, ..., end); the other keys, where they
 // apply, are named alike in all of them: pass, layer, epoch, seconds, primal, dual, gap, mean_step, mu,
 // predicted, actual, objective, train_accuracy, val_accuracy, accepted, reason, dual_bytes. NaN and infinity
 // become null.
 //
 // Resuming: a checkpoint stores sync()'s result, and a resumed run opens the log with that number, which cuts
-// off whatever the interrupted run wrote after its last checkpoint.
+// off whatever the interrupted run wrote after its last checkpoint. A log that is open is locked: a second
+// process that would write to it is told so.
 #pragma once
 
 #include <cstdint>

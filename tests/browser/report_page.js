@@ -143,6 +143,23 @@ async function checkToggle(page, where) {
   expect(await isPainted(page, "objective", refineIndex + 1), `${where}: the curve is back`);
 }
 
+// On a log scale too, which has no place for nothing.
+async function checkNothingShown(page, where) {
+  await page.click("#log-scale");
+  for (const log of [true, false]) {
+    for (let k = 0; k < 2 * runs.length; ++k) {
+      await page.click(`#legend button:nth-child(${(k % runs.length) + 1})`);
+      if (k === runs.length - 1)
+        expect(
+          (await page.value(`${plot("objective")}.series.slice(1).filter((s) => s.show).length`)) === 0,
+          `${where}: every curve may be hidden`,
+        );
+    }
+    if (log) await page.click("#log-scale");
+  }
+  expect(await isPainted(page, "objective", 1), `${where}: and shown again`);
+}
+
 async function checkTheme(page, theme, where) {
   const ground = () => page.value("getComputedStyle(document.body).backgroundColor");
   const isDark = (color) => Number(/\d+/.exec(color)[0]) < 128;
@@ -226,6 +243,7 @@ async function main() {
       await checkHover(page, where);
       await checkKeys(page, where);
       await checkToggle(page, where);
+      await checkNothingShown(page, where);
       await checkTheme(page, theme, where);
       await checkContrast(page, where);
     }

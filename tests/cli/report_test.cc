@@ -1,9 +1,8 @@
 // lwsvm report: from run folders to a page, also from damaged ones; and the page in a browser.
 #include <gmock/gmock.h>
 
-#include <cstdio>
-
 #include "cli/program.h"
+#include "cli/report_page.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -14,13 +13,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-// What the page knows.
-json data_of(const fs::path& page) {
-  const std::string text = read_file(page), begin = "id=\"data\">";
-  const std::size_t from = text.find(begin) + begin.size();
-  return json::parse(text.substr(from, text.find("</script", from) - from));
-}
 
 class Report : public testing::Test {
  protected:
@@ -63,7 +55,7 @@ TEST_F(Report, TellsHowTheRunsHangTogether) {
   EXPECT_EQ(result.value()["report"], "report.html");
   EXPECT_EQ(result.value()["runs"], json({"base", "long", "refined"}));
   EXPECT_THAT(result.value()["warnings"], IsEmpty());
-  const json data = data_of(folder_ / "report.html");
+  const json data = page_data(folder_ / "report.html");
   const json& runs = data["runs"];
   EXPECT_EQ(runs[1]["shorter"], 0);
   EXPECT_EQ(runs[1]["shared_epochs"], 3);
@@ -75,7 +67,7 @@ TEST_F(Report, TellsHowTheRunsHangTogether) {
 // What the gallery counts must be what eval finds.
 TEST_F(Report, GalleryAgreesWithEval) {
   ASSERT_EQ(report({"refined"}).exit_code, 0);
-  const json gallery = data_of(folder_ / "report.html")["galleries"][0];
+  const json gallery = page_data(folder_ / "report.html")["galleries"][0];
   ASSERT_FALSE(gallery.contains("note")) << gallery["note"];
   for (const auto& [model, when] : {std::pair("base.onnx", "before"), std::pair("refined.onnx", "after")}) {
     const json eval = run(folder_.path(), {"eval", model, "--data", small_data, "--json"}).value();
@@ -98,30 +90,38 @@ TEST_F(Report, GalleryAgreesWithEval) {
   for (const json& image : gallery["damaged"]) EXPECT_LT(image["after"]["margin"], image["before"]["margin"]);
 }
 
+// As in reproduce/mnist/adam-lwsvm, whose data set is mnist.
+TEST_F(Report, AFolderWithTheNameOfTheDataSetIsNotTheDataSet) {
+  fs::create_directory(folder_ / small_data);
+  ASSERT_EQ(report({"refined"}).exit_code, 0);
+  const json gallery = page_data(folder_ / "report.html")["galleries"][0];
+  EXPECT_FALSE(gallery.contains("note")) << gallery["note"];
+}
+
 TEST_F(Report, FindsNetworksFromAnotherFolder) {
   TemporaryFolder elsewhere;
   const std::string here = (folder_ / "refined").string();
   ASSERT_EQ(run(elsewhere.path(), {"report", here, (folder_ / "base").string()}).exit_code, 0);
-  const json data = data_of(elsewhere / "report.html");
+  const json data = page_data(elsewhere / "report.html");
   EXPECT_EQ(data["runs"][0]["parent"], 1);
   EXPECT_FALSE(data["galleries"][0].contains("note"));
   fs::remove(folder_ / "refined/checkpoint.bin");  // as in a log that somebody sent
   ASSERT_EQ(run(elsewhere.path(), {"report", here}).exit_code, 0);
-  EXPECT_FALSE(data_of(elsewhere / "report.html")["galleries"][0].contains("note"));
+  EXPECT_FALSE(page_data(elsewhere / "report.html")["galleries"][0].contains("note"));
 }
 
 TEST_F(Report, SaysWhatIsGoneAndGoesOn) {
   for (const char* folder : {"base.onnx", "refined/checkpoint.bin"}) fs::remove(folder_ / folder);
   ASSERT_EQ(report({"refined", "base"}).exit_code, 0);
-  const json data = data_of(folder_ / "report.html");
+  const json data = page_data(folder_ / "report.html");
   EXPECT_THAT(data["galleries"][0]["note"].get<std::string>(), HasSubstr("base.onnx"));
   EXPECT_EQ(data["runs"].size(), 2U);
 }
 
 TEST_F(Report, WithoutImagesEvaluatesNothing) {
   ASSERT_EQ(report({"refined", "--no-images", "--title", "Mine", "-o", "page.html"}).exit_code, 0);
-  EXPECT_THAT(data_of(folder_ / "page.html")["galleries"], IsEmpty());
-  EXPECT_EQ(data_of(folder_ / "page.html")["title"], "Mine");
+  EXPECT_THAT(page_data(folder_ / "page.html")["galleries"], IsEmpty());
+  EXPECT_EQ(page_data(folder_ / "page.html")["title"], "Mine");
 }
 
 TEST_F(Report, WritesCsvToAFolderOrAFile) {
@@ -147,7 +147,7 @@ TEST_F(Report, OfADamagedLogShowsWhatCanBeReadAndNamesTheLine) {
   const Result result = report({"cut"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("cut/log.jsonl: line 1 "));
-  const json data = data_of(folder_ / "report.html");
+  const json data = page_data(folder_ / "report.html");
   EXPECT_GT(data["runs"][0]["records"].size(), 1U);
   EXPECT_EQ(data["warnings"].size(), 2U);
 }
@@ -180,30 +180,11 @@ TEST_F(Report, ThatCannotBeWrittenIsAnError) {
 
 // --- in a browser
 
-std::string found_program(const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    for (const char* folder : {"/usr/bin/", "/usr/local/bin/", "/snap/bin/"})
-      if (fs::exists(folder + name)) return folder + name;
-  return "";
-}
-
 class ReportInABrowser : public Report {
  protected:
-  // Exit code and output of a script of tests/browser, whose first argument is the browser.
-  std::pair<int, std::string> look(const std::string& script, const Arguments& arguments) {
-    std::string command = "node '" LWSVM_SOURCE_DIR "/tests/browser/" + script + "' " + browser_;
-    for (const std::string& argument : arguments) command += " '" + argument + "'";
-    std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-    std::string printed;
-    char buffer[4096];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) printed.append(buffer, n);
-    return {::pclose(pipe), printed};
-  }
   void SetUp() override {
-    if (browser_.empty() || found_program({"node"}).empty())
-      GTEST_SKIP() << "needs chromium and node: scripts/install-deps.sh test";
+    if (!has_browser()) GTEST_SKIP() << kNeedsABrowser;
   }
-  const std::string browser_ = found_program({"chromium", "chromium-browser", "google-chrome"});
 };
 
 TEST_F(ReportInABrowser, ShowsWhatTheLogsSay) {

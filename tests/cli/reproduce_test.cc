@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/program.h"
+#include "cli/report_page.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -35,7 +36,8 @@ std::map<std::string, json> numbers(const fs::path& out) {
   std::map<std::string, json> found;
   const json all = results(out);
   for (json part : all.at("parts")) {
-    for (const char* key : {"seconds", "model"}) part["result"].erase(key);
+    if (part["result"].is_object())
+      for (const char* key : {"seconds", "model"}) part["result"].erase(key);
     found[part["name"]] = part["result"];
   }
   return found;
@@ -97,6 +99,13 @@ TEST_F(Reproduce, LeavesAPageWithItsTable) {
   const std::string page = read_file(out() / "report.html");
   EXPECT_THAT(page, HasSubstr("</html>"));
   EXPECT_THAT(page, HasSubstr("Adam (2) + LW-SVM, as published"));
+}
+
+TEST_F(Reproduce, ItsPageShowsSolversSideBySideAndOneAtATime) {
+  if (!has_browser()) GTEST_SKIP() << kNeedsABrowser;
+  const auto [code, printed] =
+      look("comparison_page.js", {(out() / "report.html").string(), "Adadelta", "Adam"});
+  EXPECT_EQ(code, 0) << printed;
 }
 
 TEST_F(Reproduce, ReportsWhatEvalFinds) {
@@ -191,6 +200,42 @@ TEST_F(Reproduce, TakesARunThatWasBegunByHandAndAFolderThatWasMoved) {
   EXPECT_THAT(result.err, Not(HasSubstr("epoch   1/2")));
   EXPECT_FALSE(fs::exists(elsewhere / "old"));
   EXPECT_EQ(numbers(elsewhere / "new").at("adam-lwsvm"), numbers(out()).at("adam-lwsvm"));
+}
+
+TEST_F(Reproduce, ThatWasCopiedShowsItsOwnNetworks) {
+  TemporaryFolder copy;
+  fs::copy(out(), copy / "moved", fs::copy_options::recursive);
+  for (const char* name : {"adam", "adam-lwsvm"})
+    fs::copy_file(copy / "moved/adadelta/model.onnx", copy / "moved" / name / "model.onnx",
+                  fs::copy_options::overwrite_existing);
+  const Result result = run(copy.path(), {"report", "moved/adam", "moved/adam-lwsvm"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json data = page_data(copy / "report.html"), gallery = data["galleries"][0];
+  EXPECT_EQ(data["runs"][1]["parent"], 0);
+  ASSERT_FALSE(gallery.contains("note")) << gallery["note"];
+  EXPECT_EQ(gallery["confusion"]["before"], gallery["confusion"]["after"]);  // here both are one network
+}
+
+TEST_F(Reproduce, ShowsWhatWasFinishedWhileTheRestIsRun) {
+  TemporaryFolder copy;
+  fs::copy(out(), copy / "out", fs::copy_options::recursive);
+  fs::remove_all(copy / "out/adadelta-lwsvm-paper");
+  fs::remove(copy / "out/adam-lwsvm/log.jsonl");  // cannot be gone on with: the command ends there
+  EXPECT_EQ(run(copy.path(), reproduce("mnist", "out", "adadelta,adam")).exit_code, 2);
+  EXPECT_EQ(numbers(copy / "out").at("adam-lwsvm-paper"), numbers(out()).at("adam-lwsvm-paper"));
+  EXPECT_TRUE(numbers(copy / "out").at("adam-lwsvm").is_null());
+}
+
+TEST_F(Reproduce, WithMoreTimeGoesOnWithWhatRanOutOfIt) {
+  TemporaryFolder folder;
+  const Arguments command = reproduce("mnist", "out", "adam");
+  const Result hasty = run(folder.path(), command + Arguments{"--time-limit", "0.001s"});
+  ASSERT_EQ(hasty.exit_code, 0) << hasty.err;
+  EXPECT_EQ(numbers(folder / "out").at("adam-lwsvm")["end"], "time is up");
+  const Result again = run(folder.path(), command + Arguments{"--time-limit", "0.001s"});
+  EXPECT_EQ(count(again.err, "was finished before"), 4u) << again.err;
+  ASSERT_EQ(run(folder.path(), command).exit_code, 0);
+  EXPECT_EQ(numbers(folder / "out").at("adam-lwsvm"), numbers(out()).at("adam-lwsvm"));
 }
 
 TEST_F(Reproduce, NoticesThatANetworkWasReplacedUnderItsRefinement) {

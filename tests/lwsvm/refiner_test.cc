@@ -325,7 +325,7 @@ TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
-// By the rule of decisions.md: best validation accuracy, the start included, ties to the lower objective.
+// The rule: best validation accuracy, the start included, ties to the lower objective.
 TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
   int fell = 0, little = 0, done = 0;
   for (std::uint64_t seed = 0; seed < repetitions(6, 5); ++seed)

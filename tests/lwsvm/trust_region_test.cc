@@ -1,4 +1,4 @@
-// The rules of the trust region, as algorithm.md section 7 states them.
+// The rules of the trust region, one by one.
 #include "lwsvm/trust_region.h"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ RunHistory run_with_markup() {
 TEST(ReportPage, DataIsNeverMarkup) {
   ReportInput input;
   input.title = kMarkup;
-  input.table = ReportTable{kMarkup, {kMarkup}, {{kMarkup}}};
+  input.table = ReportTable{kMarkup, kMarkup, {kMarkup}, {{kMarkup}}, {}};
   input.runs = {run_with_markup()};
   input.warnings = {kMarkup};
   input.galleries.push_back({{"run", 0}, {"note", kMarkup}});

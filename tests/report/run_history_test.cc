@@ -39,6 +39,13 @@ TEST_F(History, IsWhatTheLogSays) {
   EXPECT_EQ(read_history(folder_ / "log.jsonl").name(), run.name());
 }
 
+TEST_F(History, HasTheSettingsThatItWasLastTold) {
+  const RunHistory run = of_text(
+      "{\"type\":\"run\",\"settings\":{\"epochs\":100}}\n{\"type\":\"epoch\",\"seconds\":1}\n"
+      "{\"type\":\"resume\",\"settings\":{\"epochs\":500}}\n{\"type\":\"epoch\",\"seconds\":2}\n");
+  EXPECT_EQ(run.setting("epochs"), 500);
+}
+
 TEST_F(History, OfACutLogIsItsWholeLines) {
   const RunHistory run = of_text("{\"type\":\"run\"}\n{\"type\":\"epoch\"}\n{\"type\":\"ep");
   EXPECT_EQ(run.records.size(), 2U);

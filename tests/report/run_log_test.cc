@@ -85,6 +85,16 @@ TEST(RunLog, OffsetThatDoesNotFitIsAnErrorAndCutsNothing) {
   EXPECT_THROW(RunLog(folder / "absent", 0), Error);
 }
 
+TEST(RunLog, ThatIsBeingWrittenIsLeftAlone) {
+  TemporaryFolder folder;
+  RunLog log(folder.path());
+  write_epoch(log, 1);
+  const std::string before = read_file(log.path());
+  EXPECT_THROW(RunLog(folder.path()), Error);
+  EXPECT_THROW(RunLog(folder.path(), log.offset()), Error);
+  EXPECT_EQ(read_file(log.path()), before);
+}
+
 TEST(RunLog, FreshLogForgetsTheOld) {
   TemporaryFolder folder;
   {

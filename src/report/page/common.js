@@ -59,13 +59,16 @@ const kSolverNames = { adam: "Adam", adadelta: "Adadelta", adagrad: "Adagrad", n
 
 const recordsOf = (run, type) => run.records.filter((record) => record.type === type);
 const firstOf = (run, type) => recordsOf(run, type)[0] || {};
-const settingsOf = (run) => firstOf(run, "run").settings || {};
+// As the run was last told: train --resume may change some.
+const settingsOf = (run) =>
+  (recordsOf(run, "resume").at(-1) || {}).settings || firstOf(run, "run").settings || {};
 const isRefine = (run) => firstOf(run, "run").command === "refine" || recordsOf(run, "update").length > 0;
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function plainLabel(run, depth = 0) {
   const settings = settingsOf(run);
   if (!isRefine(run)) {
+    if (settings.epochs === 0 && !settings.init) return "random weights";
     const solver = kSolverNames[settings.solver] || (settings.solver ? text(settings.solver) : run.name);
     return run.shorter >= 0 ? `${solver}, longer` : solver;
   }
@@ -107,13 +110,27 @@ function keptUpdate(run) {
   );
 }
 
-// Runs with everything that several parts need: a label of their own, a colour (a longer run shares that of the run
-// that it continues), their quality in the end and at the start.
+// A family is a training run with what continues it and what refines it; its root is where it began.
+function rootOf(index, depth = 0) {
+  const { shorter, parent } = report.runs[index];
+  const before = shorter >= 0 ? shorter : parent;
+  return before >= 0 && depth < 10 ? rootOf(before, depth + 1) : index;
+}
+function roleOf(run, index) {
+  if (isRefine(run)) return settingsOf(run).mode === "paper" ? "paper" : "refine";
+  if (run.shorter >= 0) return "longer";
+  return report.runs.some((other) => other.parent === index && !isRefine(other)) ? "pretrain" : "train";
+}
+
+// Runs with everything that several parts need: a label of their own, a colour, their quality in the end and at the
+// start.
 const runs = report.runs.map((run, index) => ({
   ...run,
   index,
   refine: isRefine(run),
   label: plainLabel(run),
+  family: rootOf(index),
+  role: roleOf(run, index),
   final: finalOf(run, index),
   start: firstOf(run, "run").start || settingsOf(run).start || null,
   kept: keptUpdate(run),
@@ -125,7 +142,22 @@ for (const run of runs) {
       ? ` (${run.folder})`
       : ` (${run.name})`;
 }
-{
+const families = [...new Set(runs.map((run) => run.family))].map((root) => {
+  const { solver } = settingsOf(runs[root]);
+  const alike = runs.filter((run) => run.family === run.index && settingsOf(run).solver === solver);
+  const plain = alike.length === 1 && kSolverNames[solver];
+  return { root, name: plain || runs[root].label, brief: plain || runs[root].name };
+});
+// Several solvers, each with what became of it: then a colour stands for a role, the same in every family. Else for a
+// run; a longer one shares that of the run that it continues.
+const sideBySide =
+  families.length > 1 &&
+  families.every(({ root }) => runs.some((run) => run.family === root && run.refine && run.index !== root)) &&
+  new Set(runs.map((run) => `${run.family} ${run.role}`)).size === runs.length;
+if (sideBySide) {
+  const colors = { train: 0, longer: 0, refine: 1, paper: 2, pretrain: 5 };
+  for (const run of runs) run.color = colors[run.role];
+} else {
   let next = 0;
   for (const run of runs) run.color = run.shorter >= 0 ? null : next++ % 6;
   for (const run of runs) run.color ??= runs[run.shorter].color ?? 0;
@@ -173,6 +205,14 @@ function table(headings, rows, numeric = () => false, attributes = {}) {
       ),
     ),
   );
+}
+
+// One of several runs in a section: folded away unless it is the one that the page is about.
+function folded(run, several, ...children) {
+  if (!several) return element("div", {}, ...children);
+  const fold = element("details", { class: "run" }, element("summary", {}, chip(run), run.label), ...children);
+  fold.open = run === headline();
+  return fold;
 }
 
 // --- theme: the system's, until the button is pressed; listeners redraw what is not CSS

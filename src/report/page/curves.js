@@ -115,6 +115,9 @@ function makeChart(figure, holder) {
       curve.points.map((point) => point[figure.key]),
     ]),
   );
+  // With nothing to show uPlot asks with null, and on a log scale zero has no end.
+  const logPadded = (u, min, max) =>
+    min === null ? [0.1, 1] : [min * (sideBySide ? 0.88 : 0.94), max * 1.06];
   const padded = (u, min, max) => {
     const space = (max - min || Math.abs(max) || 1) * 0.06;
     return figure.key === "objective"
@@ -127,8 +130,8 @@ function makeChart(figure, holder) {
     padding: [markBand, 34, 0, 0],
     legend: { show: false },
     scales: {
-      x: { time: false, range: (u, min, max) => [0, max > 0 ? max : 1] },
-      y: log ? { distr: 3, range: (u, min, max) => [min * 0.94, max * 1.06] } : { range: padded },
+      x: { time: false, range: () => [0, timeShown()] },
+      y: log ? { distr: 3, range: logPadded } : { range: padded },
     },
     axes: [
       axis(null, {
@@ -196,38 +199,71 @@ function buildCharts() {
   }
 }
 
+// Shows the curves that `wanted` says, and the time that they took.
+function show(wanted) {
+  for (const curve of drawn) curve.visible = wanted(curve);
+  for (const { plot } of charts)
+    plot.batch(() => {
+      drawn.forEach(({ visible }, k) => plot.setSeries(k + 1, { show: visible }));
+      plot.setScale("x", { min: 0, max: timeShown() });
+    });
+  for (const curve of drawn) curve.button.setAttribute("aria-pressed", String(curve.visible));
+}
+
+const timeShown = () =>
+  Math.max(...drawn.filter((curve) => curve.visible).map((curve) => curve.points.at(-1).t), 0) || 1;
+
 function showLegend() {
-  byId("legend").append(
-    ...drawn.map((curve, k) => {
-      const button = element(
-        "button",
-        { type: "button", "aria-pressed": "true" },
-        chip(curve.run),
-        curve.run.label,
-      );
-      button.addEventListener("click", () => {
-        curve.visible = !curve.visible;
-        button.setAttribute("aria-pressed", String(curve.visible));
-        for (const { plot } of charts) plot.setSeries(k + 1, { show: curve.visible });
-      });
-      return button;
-    }),
-  );
+  for (const curve of drawn) {
+    curve.button = element(
+      "button",
+      { type: "button", "aria-pressed": "true" },
+      chip(curve.run),
+      curve.run.label,
+    );
+    curve.button.addEventListener("click", () =>
+      show((other) => (other === curve ? !curve.visible : other.visible)),
+    );
+  }
+  byId("legend").append(...drawn.map((curve) => curve.button));
+}
+
+// One solver with what became of it, or all.
+function showFamilies() {
+  const holder = byId("families");
+  const choice = (name, belongs) => {
+    const button = element("button", { type: "button", "aria-pressed": "false" }, name);
+    button.addEventListener("click", () => {
+      for (const other of holder.children) other.setAttribute("aria-pressed", String(other === button));
+      for (const curve of drawn) curve.button.hidden = !belongs(curve.run);
+      show((curve) => belongs(curve.run));
+    });
+    return button;
+  };
+  const all = choice("All", () => true);
+  all.setAttribute("aria-pressed", "true");
+  holder.append(all, ...families.map(({ root, name }) => choice(name, (run) => run.family === root)));
+  holder.hidden = false;
 }
 
 if (drawn.length > 0) {
   byId("figures").hidden = false;
   byId("figures-hint").textContent =
-    (drawn.some(({ run }) => run.refine) ? "Every layer update is marked and named. " : "") +
+    (drawn.some(({ run }) => run.refine)
+      ? drawn.filter(({ run }) => run.refine).length > kMostNamedRuns
+        ? `Every layer update is a point; with ${kMostNamedRuns} refinements or fewer on show they are named. `
+        : "Every layer update is marked and named. "
+      : "") +
     (drawn.some(({ run }) => run.refine && run.parent >= 0)
       ? "Refining is drawn from the end of the run that made its network. "
       : "") +
     (drawn.some(({ run }) => run.kept) ? "The filled point is the network that was kept. " : "") +
-    (drawn.some(({ run }) => run.shorter >= 0) ? "Shaded: the same training, continued. " : "") +
+    (drawn.some(({ run }) => run.shorter >= 0) ? "Dashed: the same training, continued. " : "") +
     "Point at a curve for its values, or move with the arrow keys.";
   byId("log-scale").checked = logHelps();
   byId("log-scale").disabled = !canLog();
   showLegend();
+  if (sideBySide) showFamilies();
   for (const figure of kFigures.filter((candidate) => valuesOf(candidate.key).length > 0)) {
     const holder = element("div", {
       class: "plot",

@@ -162,13 +162,13 @@ function filterPart(filters) {
 for (const gallery of report.galleries) {
   const section = byId("gallery");
   section.hidden = false;
-  if (report.galleries.length > 1)
-    section.append(element("h3", {}, chip(runs[gallery.run]), runs[gallery.run].label));
+  const append = (...children) =>
+    section.append(folded(runs[gallery.run], report.galleries.length > 1, ...children));
   if (gallery.note) {
-    section.append(element("p", { class: "note" }, `No pictures: ${gallery.note}`));
+    append(element("p", { class: "note" }, `No pictures: ${gallery.note}`));
     continue;
   }
-  section.append(
+  append(
     element(
       "p",
       { class: "hint" },

@@ -3,6 +3,10 @@
 
 const kMarkFont = "11px system-ui, sans-serif";
 const kMarkDistance = 19; // pixels between the names of two layers
+const kMostNamedRuns = 2; // hairlines of more could not be told apart
+const kMostFullRows = 4; // of the box at the pointer
+
+const familyOf = (run) => families.find((family) => family.root === run.family).brief;
 
 function cut(name, length = 12) {
   return name.length > length ? name.slice(0, length - 1) + "…" : name;
@@ -10,9 +14,10 @@ function cut(name, length = 12) {
 
 function drawShades(u) {
   const { ctx, bbox } = u;
+  const longer = drawn.filter(({ run, visible }) => visible && run.shorter >= 0);
+  if (longer.length > 1) return; // shade upon shade would say nothing
   ctx.save();
-  for (const { run, points, visible } of drawn) {
-    if (!visible || run.shorter < 0) continue;
+  for (const { points } of longer) {
     const from = u.valToPos(points[0].t, "x", true),
       to = u.valToPos(points.at(-1).t, "x", true);
     ctx.fillStyle = cssColor("--shade");
@@ -21,22 +26,51 @@ function drawShades(u) {
   ctx.restore();
 }
 
+// Below the point, where no curve comes from; where that is taken, further below, above or beside. `taken` gathers what is.
+function writeName(u, name, x, y, taken) {
+  const { ctx, bbox } = u,
+    ratio = devicePixelRatio,
+    line = 13 * ratio,
+    space = 9 * ratio,
+    half = ctx.measureText(name).width / 2;
+  const within = Math.min(x, bbox.left + bbox.width - half);
+  const places = [
+    { x: within, y: y + space },
+    { x: within, y: y + space + line },
+    { x: within, y: y - space - line },
+    { x: x + half + space, y: y - line / 2 },
+  ];
+  const isFree = (place) =>
+    place.y + line < bbox.top + bbox.height &&
+    taken.every(
+      (other) => Math.abs(other.x - place.x) > other.half + half || Math.abs(other.y - place.y) > line,
+    );
+  const place = places.find(isFree) ?? places[0];
+  taken.push({ ...place, half });
+  ctx.fillText(name, place.x, place.y);
+}
+
+// The networks that were kept; where several solvers are to be seen, with the name of each where LW-SVM has taken it.
 function drawKept(u) {
-  const { ctx } = u;
+  const { ctx } = u,
+    ratio = devicePixelRatio,
+    names = [];
+  const several = new Set(drawn.filter((curve) => curve.visible).map(({ run }) => run.family)).size > 1;
   ctx.save();
+  ctx.font = kMarkFont.replace("11px", `${11 * ratio}px`);
+  ctx.textAlign = "center";
+  ctx.textBaseline = "top";
   for (const { run, points, visible } of drawn) {
     const point = points.find((candidate) => candidate.update && candidate.update === run.kept);
     if (!visible || !point || !isNumber(point[u.figure.key])) continue;
+    const x = u.valToPos(point.t, "x", true),
+      y = u.valToPos(point[u.figure.key], "y", true);
     ctx.fillStyle = colorOf(run);
     ctx.beginPath();
-    ctx.arc(
-      u.valToPos(point.t, "x", true),
-      u.valToPos(point[u.figure.key], "y", true),
-      5 * devicePixelRatio,
-      0,
-      2 * Math.PI,
-    );
+    ctx.arc(x, y, 5 * ratio, 0, 2 * Math.PI);
     ctx.fill();
+    if (several && run.role === "refine" && u.figure.key === "objective")
+      writeName(u, cut(familyOf(run), 18), x, y, names);
   }
   ctx.restore();
 }
@@ -44,6 +78,7 @@ function drawKept(u) {
 function drawMarks(u) {
   const { ctx, bbox } = u,
     ratio = devicePixelRatio;
+  if (drawn.filter(({ run, visible }) => visible && run.refine).length > kMostNamedRuns) return;
   const marks = drawn
     .filter((curve) => curve.visible)
     .flatMap(({ run, points }) =>
@@ -97,11 +132,11 @@ function nearestIndex(u, series, hovered) {
     last = Math.max(last, times[i]);
     if (best === null || Math.abs(times[i] - at) < Math.abs(times[best] - at)) best = i;
   }
-  const slack = (times.at(-1) - times[0]) / 40;
+  const slack = timeShown() / 40;
   return best !== null && at >= first - slack && at <= last + slack ? best : null;
 }
 
-function describe(curve, time) {
+function describe(curve, time, figure) {
   const point = curve.points.find((candidate) => candidate.t === time);
   if (!point) return null;
   const { run } = curve,
@@ -111,9 +146,16 @@ function describe(curve, time) {
     : run.refine
       ? "start"
       : null;
+  if (figure)
+    return element(
+      "div",
+      { class: "short row" },
+      element("span", {}, chip(run), run.label),
+      element("span", { class: "values" }, figure.format(point[figure.key])),
+    );
   const values = kFigures
-    .filter((figure) => isNumber(point[figure.key]))
-    .map((figure) => `${figure.word} ${figure.format(point[figure.key])}`);
+    .filter((shown) => isNumber(point[shown.key]))
+    .map((shown) => `${shown.word} ${shown.format(point[shown.key])}`);
   return element(
     "div",
     { class: "row" },
@@ -127,10 +169,12 @@ function describe(curve, time) {
 function showTip(u) {
   const { tip } = u;
   const indices = u.cursor.idxs || [];
-  const rows = drawn
-    .map((curve, k) =>
-      curve.visible && isNumber(indices[k + 1]) ? describe(curve, u.data[0][indices[k + 1]]) : null,
-    )
+  const under = drawn
+    .map((curve, k) => ({ curve, index: curve.visible ? indices[k + 1] : null }))
+    .filter(({ index }) => isNumber(index));
+  const figure = under.length > kMostFullRows ? u.figure : null; // of many, only what this figure shows
+  const rows = under
+    .map(({ curve, index }) => describe(curve, u.data[0][index], figure))
     .filter(Boolean);
   tip.hidden = !u.hovered || u.cursor.left < 0 || rows.length === 0;
   if (tip.hidden) return;
@@ -143,13 +187,18 @@ function showTip(u) {
   tip.style.top = `${room < 600 ? u.height - 4 : markBand + 8}px`; // on a phone it would hide the curves
 }
 
-// Arrow keys go from step to step.
+// Arrow keys go from step to step of the runs that are shown.
 function moveByKey(u, event) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const times = u.data[0];
-  u.keyIndex = Math.max(0, Math.min(times.length - 1, (u.keyIndex ?? (step > 0 ? -1 : times.length)) + step));
+  const times = u.data[0].filter((_, i) =>
+    drawn.some(({ visible }, k) => visible && isNumber(u.data[k + 1][i])),
+  );
+  if (times.length === 0) return;
+  const next =
+    step > 0 ? times.find((time) => time > (u.keyTime ?? -1)) : times.findLast((time) => time < (u.keyTime ?? Infinity));
+  u.keyTime = next ?? u.keyTime ?? times[0];
   u.hovered = true;
-  u.setCursor({ left: u.valToPos(times[u.keyIndex], "x"), top: u.over.clientHeight / 2 });
+  u.setCursor({ left: u.valToPos(u.keyTime, "x"), top: u.over.clientHeight / 2 });
 }

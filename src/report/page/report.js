@@ -58,17 +58,24 @@ function showExtraTable() {
   );
   const section = byId("extra");
   section.hidden = false;
-  if (extra.caption) section.append(element("h2", {}, extra.caption));
+  const made = table(
+    extra.headings,
+    extra.rows.filter((row) => row.length > 0).map((row) => extra.headings.map((_, c) => row[c] ?? "")),
+    (c) => isNumeric[c],
+    { class: "results" },
+  );
+  for (const row of made.rows)
+    for (const column of extra.beside) row.cells[column].classList.add("beside");
+  // An empty row ends a group.
+  let line = 0;
+  for (const row of extra.rows) {
+    if (row.length > 0) ++line;
+    else made.rows[line].classList.add("ends-group");
+  }
   section.append(
-    element(
-      "div",
-      { class: "scroll" },
-      table(
-        extra.headings,
-        extra.rows.map((row) => extra.headings.map((_, c) => row[c] ?? "")),
-        (c) => isNumeric[c],
-      ),
-    ),
+    element("h2", { id: "extra-title" }, extra.title || "Table"),
+    element("div", { class: "scroll" }, made),
+    extra.caption ? element("p", { class: "hint" }, extra.caption) : "",
   );
 }
 

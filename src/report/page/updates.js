@@ -56,7 +56,7 @@ function solveRange(points) {
 function drawSolve(solve, holder) {
   const points = solve.points.filter((point) => isNumber(point.primal) && isNumber(point.dual));
   holder.replaceChildren();
-  if (points.length < 2) return null;
+  if (points.length < 2 || holder.closest("details:not([open])")) return null;
   const primal = cssColor("--series-1"),
     dual = cssColor("--series-0");
   const line = (label, stroke) => ({
@@ -201,8 +201,6 @@ const refined = runs.filter((run) => run.refine && solvesOf(run).length > 0);
 for (const run of refined) {
   const section = byId("updates");
   section.hidden = false;
-  if (refined.length > 1) section.append(element("h3", {}, chip(run), run.label));
-  if (recordsOf(run, "update").length > 0) section.append(updatesTable(run));
   const solves = solvesOf(run);
   const key = (name, color) =>
     element(
@@ -211,7 +209,10 @@ for (const run of refined) {
       element("span", { class: "chip", style: `border-color: var(${color})`, "aria-hidden": "true" }),
       name,
     );
-  section.append(
+  const part = folded(
+    run,
+    refined.length > 1,
+    recordsOf(run, "update").length > 0 ? updatesTable(run) : null,
     element(
       "div",
       { class: "key" },
@@ -221,6 +222,8 @@ for (const run of refined) {
     ),
     element("div", { class: "cards" }, ...solves.map(solveCard)),
   );
+  part.addEventListener("toggle", drawSolves); // what is folded is drawn when it is opened
+  section.append(part);
 }
 drawSolves();
 themeListeners.push(drawSolves);
