@@ -1,4 +1,4 @@
-# One folder of src/ is one static library with one job. house-style.md draws which may include which;
+# One folder of src/ is one static library with one job. CONTRIBUTING.md says which may include which;
 # the DEPENDS list here is that arrow, so an include that goes against it fails to link.
 add_library(lwsvm_flags INTERFACE)
 # -Wno-restrict: g++ 12 warns falsely on `"literal" + std::string` (its bug 105651).

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Refines networks that others made and prints the README's table. Usage:
+# Refines networks that others made and prints a table of what came of it. Usage:
 #
 #   scripts/refine-wild.sh MODELS OUT [NAME...]      MODELS: folder with the .onnx files; OUT: results go there
 #
 # MINUTES=N (default 4) is the time limit for each network. A network whose result is in OUT is not run again.
 set -euo pipefail
-models=$1 out=$2
+models=$(realpath "$1") out=$(realpath -m "$2")
 shift 2
 cd "$(dirname "$0")/.."
 lwsvm=${LWSVM:-build/release/src/cli/lwsvm}

@@ -2,7 +2,7 @@
 //
 //   x -> (x - mean) / std,   mean and std each one value, one a channel, or one a pixel
 //
-// Defaults (algorithm.md section 11): data like MNIST and other bytes: mean 0, std 256; data like CIFAR: mean
+// Defaults, as in the paper: data like MNIST and other bytes: mean 0, std 256; data like CIFAR: mean
 // and standard deviation of each pixel over the training part; floats: of each channel.
 #pragma once
 

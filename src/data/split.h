@@ -18,7 +18,7 @@ struct Split {
 
 Split split_samples(std::size_t count, std::size_t validation, std::uint64_t seed);
 
-// 10,000 for data like MNIST, 5,000 for data like CIFAR (algorithm.md section 11), 10% otherwise; never more
+// 10,000 for data like MNIST, 5,000 for data like CIFAR, as in the paper, 10% otherwise; never more
 // than half.
 std::size_t default_validation_count(const DataSet& data);
 

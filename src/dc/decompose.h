@@ -1,18 +1,20 @@
 // A tail written as the difference of two convex functions of the open layer's output.
 //
 // Every value is carried as a pair (c, d), u = c - d, with c and d convex in the open layer's weights; a
-// value that is affine in them (or constant) is the pair (u, 0). With A+ = max(A, 0), A- = max(-A, 0), m =
-// max(c, d):
+// value that is affine in them (or constant) is the pair (u, 0). With A+ = max(A, 0), A- = max(-A, 0) and
+// m = max(c, d):
 //
-//   linear A             ( A+ c + A- d,  A- c + A+ d ),  biases to c only; affine values stay (A u, 0)
-//   slope a below 0      ( a+ c + (1-a)+ m,  d + (-a)+ c + (a-1)+ m )         ReLU a = 0, |u| a = -1, leaky,
-//   PReLU clip to [lo, hi]     ( lo + max(c - lo, d),  max(c - hi, d) ) max-pool             ( maxpool(c - d)
-//   + sumpool(d),  sumpool(d) ) max_k u_k            ( max_k (c_k + sum_{j != k} d_j),  sum_j d_j ); min_k
-//   u_k = -max_k -u_k
+//   linear A           ( A+ c + A- d,  A- c + A+ d ),  biases to c only; affine values stay (A u, 0)
+//   slope a below 0    ( a+ c + (1-a)+ m,  d + (-a)+ c + (a-1)+ m )
+//   clip to [lo, hi]   ( lo + max(c - lo, d),  max(c - hi, d) )
+//   max-pool           ( maxpool(c - d) + sumpool(d),  sumpool(d) )
+//   max_k u_k          ( max_k (c_k + sum_{j != k} d_j),  sum_j d_j );   min_k u_k = -max_k -u_k
 //
-// The second row is algorithm.md's with what c and d share taken off both: for a leaky ReLU d stays d, not (1
-// + a) d, so the surrogate is tighter. At the loss, with last-layer weights V_y shifted so that V~_y = V_y -
-// min V >= 0 and r = max_y V~_y (shifting all classes alike changes no loss):
+// The second row is ReLU with a = 0, |u| with a = -1, leaky ReLU and PReLU; what c and d would share is taken
+// off both (for a leaky ReLU d stays d, not (1 + a) d), so that the surrogate is tighter.
+//
+// At the loss, with last-layer weights V_y shifted so that V~_y = V_y - min V >= 0 and r = max_y V~_y
+// (shifting all classes alike changes no loss):
 //
 //   convex   max_y [ Delta(y, y_i) + S_y ] + D_{y_i},    S_y = V~_y c + (r - V~_y) d + b_y,    D_y = V~_y d
 //   concave  K_{y_i},                                    K_y = V~_y c + r d + b_y

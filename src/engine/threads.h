@@ -14,7 +14,7 @@
 //
 // Inside for_each, numbers below 1.2e-38 (denormal) are zero. Weights that nothing but the regulariser pulls
 // at shrink until they get there, and each of them then costs a multiplication 100 cycles: from its tenth
-// epoch on, Adam on MNIST took two to three times as long (docs/performance.md).
+// epoch on, Adam on MNIST took up to twice as long (docs/performance.md).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class SingleThreadScope {
   int before_;
 };
 
-// Of the calling thread, for as long as it lives: denormal operands count as zero, denormal results become it.
+// Of the calling thread, for as long as it lives: denormal operands count as zero, denormal results become
+// it.
 class FlushToZeroScope {
  public:
   FlushToZeroScope();

@@ -3,8 +3,8 @@
 //   H_i(w) = max_y [ Delta(y, y_i) + S_y(w) ] + D_{y_i}(w) - (K_{y_i} linearised at w_t)(w)
 //
 // with S, D, K from src/dc. Three forms, by what is searched and what the layer is:
-//   labels     nothing behind the layer is free: scores are linear in w, blocks remember a point of the
-//   simplex factored   a dense layer, any search space: blocks remember delta in R^p [BZK17, Prop. 5]
+//   labels     nothing behind it is free: scores are linear in w, blocks remember a point of the simplex
+//   factored   a dense layer, any search space: blocks remember delta in R^p              [BZK17, Prop. 5]
 //   explicit   a convolution, search space beyond the labels: blocks remember psi itself
 // and for a last layer with nothing but its bias behind it, the exact solver SvmLayer.
 //

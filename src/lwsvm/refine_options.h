@@ -1,4 +1,4 @@
-// What `lwsvm refine` can be told; docs and defaults: decisions.md, --help.
+// What `lwsvm refine` can be told; --help says what each means.
 #pragma once
 
 #include <cstdint>

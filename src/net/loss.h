@@ -1,7 +1,7 @@
 // Losses on scores, with their gradients.
 //
-//   hinge:          max_y [ Delta(y, y_i) + s_y - s_{y_i} ]            (multi-class, [CS01]; Delta is 0-1 by
-//   default) cross-entropy:  log sum_y exp(s_y) - s_{y_i}
+//   hinge           max_y [ Delta(y, y_i) + s_y - s_{y_i} ]      multi-class [CS01]; Delta: 0-1 by default
+//   cross-entropy   log sum_y exp(s_y) - s_{y_i}
 //
 // Ties go to the lowest class index, for predictions as for the loss-augmented maximum.
 #pragma once

@@ -1,7 +1,8 @@
 // Trains a network by a gradient solver: the baseline that LW-SVM starts from and is measured against.
 //
-//   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i     over shuffled batches, the last partial one
-//   included
+//   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i
+//
+// over shuffled batches, the last partial one included.
 //
 // All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to
 // the same bits. The trainer prints nothing: it tells an observer.
