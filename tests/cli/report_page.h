@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +20,16 @@ inline json page_data(const std::filesystem::path& page) {
   return json::parse(text.substr(from, text.find("</script", from) - from));
 }
 
+// The first of these programs that is on the PATH; empty if none is.
 inline std::string found_program(const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    for (const char* folder : {"/usr/bin/", "/usr/local/bin/", "/snap/bin/"})
-      if (std::filesystem::exists(folder + name)) return folder + name;
+  const char* path = std::getenv("PATH");
+  for (const std::string& name : names) {
+    std::istringstream folders(path ? path : "/usr/bin:/bin");
+    for (std::string folder; std::getline(folders, folder, ':');)
+      if (const std::filesystem::path program = std::filesystem::path(folder) / name;
+          std::filesystem::exists(program))
+        return program.string();
+  }
   return "";
 }
 
