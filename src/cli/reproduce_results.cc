@@ -19,9 +19,9 @@ const json* find(const PartResults& results, const std::string& part) {
   return found == results.end() ? nullptr : &found->second;
 }
 
-// 3 for 3.2 minutes in hours would say nothing; the paper's own precision otherwise.
+// The paper's own precision, and more where it would say nothing: a minute is 0.017 h.
 std::string time_text(double seconds, const std::string& unit) {
-  if (unit == "h") return fmt::format("{:.2f}", seconds / 3600);
+  if (unit == "h") return fmt::format("{:.{}f}", seconds / 3600, seconds < 360 ? 3 : 2);
   return fmt::format("{:.{}f}", seconds, seconds < 10 ? 1 : 0);
 }
 

@@ -70,7 +70,7 @@ function plainLabel(run, depth = 0) {
   if (!isRefine(run)) {
     if (settings.epochs === 0 && !settings.init) return "random weights";
     const solver = kSolverNames[settings.solver] || (settings.solver ? text(settings.solver) : run.name);
-    return run.shorter >= 0 ? `${solver}, longer` : solver;
+    return solver + (settings.loss === "ce" ? ", cross-entropy" : "") + (run.shorter >= 0 ? ", longer" : "");
   }
   const method = settings.mode === "paper" ? "LW-SVM (paper)" : "LW-SVM";
   const parent = report.runs[run.parent];

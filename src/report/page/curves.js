@@ -7,12 +7,15 @@ const kFigures = [
 ];
 const kLabelFont = "12px system-ui, sans-serif";
 
+// Cross-entropy and hinge loss cannot be compared: beside refinements, the objective is that of the hinge loss.
+const hasOtherLoss = (run) => runs.some((other) => other.refine) && !run.refine && settingsOf(run).loss === "ce";
+
 // The evaluated steps of a run: { t, objective, train_accuracy, val_accuracy, update }.
 function pointsOf(run) {
   const point = (record, t, update = null) => ({
     t,
     update,
-    objective: number(record.objective),
+    objective: hasOtherLoss(run) ? null : number(record.objective),
     train_accuracy: number(record.train_accuracy),
     val_accuracy: number(record.val_accuracy),
   });
