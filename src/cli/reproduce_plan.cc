@@ -41,8 +41,8 @@ std::map<std::string, int> each(int adagrad, int others) {
 }
 
 // quick, on 2 cores: an epoch of mnist takes 5 to 8 s, a pass 40 to 60 s, one of --mode paper 65 to 120 s, so
-// that a solver takes 8 epochs and two passes, and all three 7 to 12 minutes; an epoch of cifar/4 takes 25 to
-// 30 s, so that a solver takes 6 * 30 s and twice at most 3 minutes, and all three 27 minutes.
+// that a solver takes 8 epochs and two passes, and all three 7 to 12 minutes; a solver on cifar/4
+// takes 6 epochs of 25 to 40 s and two passes of at most 3 minutes, and all three half an hour.
 const std::vector<Experiment>& experiments() {
   static const Extent mnist{"mnist", 0, each(200, 100), each(500, 500), 5, 10, "all", ""};
   static const Extent mnist_quick{"mnist", 0, each(4, 4), each(8, 8), 1, 1, "all", ""};
