@@ -38,9 +38,11 @@ function writeName(u, name, x, y, taken) {
     { x: within, y: y + space },
     { x: within, y: y + space + line },
     { x: within, y: y - space - line },
+    { x: within, y: y - space - 2 * line },
     { x: x + half + space, y: y - line / 2 },
   ];
   const isFree = (place) =>
+    place.x + half <= bbox.left + bbox.width &&
     place.y + line < bbox.top + bbox.height &&
     taken.every(
       (other) => Math.abs(other.x - place.x) > other.half + half || Math.abs(other.y - place.y) > line,
