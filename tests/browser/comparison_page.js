@@ -1,17 +1,10 @@
 // node comparison_page.js CHROMIUM REPORT.html SOLVER...: the page of a reproduction, where each solver has a run, a longer
 // one, and two refinements: all side by side, or one at a time. Prints what is wrong; exit code 1 if something is.
 "use strict";
-const { Browser, Page } = require("./browser.js");
+const { expect, inBrowser, run } = require("./check.js");
 
 const [chromium, report, ...solvers] = process.argv.slice(2);
 const kRunsOfASolver = 4;
-
-let failures = 0;
-function expect(condition, what) {
-  if (condition) return;
-  ++failures;
-  console.log(`not so: ${what}`);
-}
 
 const shownSeries = (page) =>
   page.value(
@@ -77,10 +70,8 @@ async function checkFolds(page, where) {
   expect((await drawn()) > 0, `${where}: an opened one is`);
 }
 
-async function main() {
-  const browser = new Browser(chromium);
-  try {
-    const page = await Page.open(browser);
+run(() =>
+  inBrowser(chromium, async (page) => {
     for (const [width, theme] of [
       [1280, "dark"],
       [380, "light"],
@@ -96,13 +87,5 @@ async function main() {
         `${where}: nothing is wider than the page`,
       );
     }
-    expect(page.complaints.length === 0, `the console is silent: ${page.complaints}`);
-  } finally {
-    await browser.close();
-  }
-  process.exitCode = failures > 0 ? 1 : 0;
-}
-main().catch((error) => {
-  console.log(error.stack);
-  process.exitCode = 1;
-});
+  }),
+);

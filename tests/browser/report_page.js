@@ -3,7 +3,7 @@
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
-const { Browser, Page } = require("./browser.js");
+const { expect, inBrowser, run } = require("./check.js");
 
 const [chromium, report, csvFolder, ...logs] = process.argv.slice(2);
 const kFigures = ["objective", "train_accuracy", "val_accuracy"];
@@ -17,13 +17,6 @@ const runs = logs.map((file) =>
 const refineIndex = runs.findIndex((records) => records[0].command === "refine");
 const updates = runs[refineIndex].filter((record) => record.type === "update");
 const longerIndex = runs.findIndex((records, k) => k > 0 && records[0].command === "train");
-
-let failures = 0;
-function expect(condition, what) {
-  if (condition) return;
-  ++failures;
-  console.log(`not so: ${what}`);
-}
 
 // As many as the log evaluates: a refine run's start counts; a longer run begins at the last epoch of the shorter one.
 function pointsInLog(k) {
@@ -227,10 +220,8 @@ async function checkDownload(page, browser, where) {
   );
 }
 
-async function main() {
-  const browser = new Browser(chromium);
-  try {
-    const page = await Page.open(browser);
+run(() =>
+  inBrowser(chromium, async (page, browser) => {
     for (const [width, theme] of [
       [1280, "light"],
       [380, "dark"],
@@ -248,16 +239,5 @@ async function main() {
       await checkContrast(page, where);
     }
     await checkDownload(page, browser, "CSV");
-    expect(
-      page.complaints.length === 0,
-      `the console is silent and nothing is asked of the network: ${page.complaints}`,
-    );
-  } finally {
-    await browser.close();
-  }
-  process.exitCode = failures > 0 ? 1 : 0;
-}
-main().catch((error) => {
-  console.log(error.stack);
-  process.exitCode = 1;
-});
+  }),
+);

@@ -102,11 +102,17 @@ function drawSolve(solve, holder) {
   return plot;
 }
 
-function drawSolves() {
+// What is folded away is drawn when it is opened.
+function drawMissingSolves() {
+  for (const entry of solvePlots) entry.plot ??= drawSolve(entry.solve, entry.holder);
+}
+
+function redrawSolves() {
   for (const entry of solvePlots) {
     if (entry.plot) entry.plot.destroy();
-    entry.plot = drawSolve(entry.solve, entry.holder);
+    entry.plot = null;
   }
+  drawMissingSolves();
 }
 
 function verdict(update) {
@@ -222,11 +228,11 @@ for (const run of refined) {
     ),
     element("div", { class: "cards" }, ...solves.map(solveCard)),
   );
-  part.addEventListener("toggle", drawSolves); // what is folded is drawn when it is opened
+  part.addEventListener("toggle", drawMissingSolves);
   section.append(part);
 }
-drawSolves();
-themeListeners.push(drawSolves);
+drawMissingSolves();
+themeListeners.push(redrawSolves);
 addEventListener("resize", () => {
   for (const { plot, holder } of solvePlots)
     if (plot && holder.clientWidth > 0) plot.setSize({ width: holder.clientWidth, height: 150 });
