@@ -10,9 +10,6 @@ target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PRO
 if(LWSVM_SANITIZE)
   target_compile_options(lwsvm_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                -fno-omit-frame-pointer)
-  # A call instead of inline code for every access that is checked: less to compile.
-  target_compile_options(lwsvm_flags INTERFACE
-                         $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
   target_link_options(lwsvm_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
 endif()
@@ -22,12 +19,12 @@ if(LWSVM_FUZZ)
 endif()
 
 # What computes little itself is compiled fast instead of being fast: half of a full build was the optimiser, over code
-# that runs once. (Not for the fuzzer, which runs little else.)
+# that runs once. Under the sanitizers even ASan's checks are calls there. (Not for the fuzzer, which runs little else.)
 function(lwsvm_seldom_run target)
   if(NOT LWSVM_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   elseif(NOT LWSVM_FUZZ)
-    target_compile_options(${target} PRIVATE -O0)
+    target_compile_options(${target} PRIVATE -O0 --param=asan-instrumentation-with-call-threshold=0)
   endif()
 endfunction()
 
