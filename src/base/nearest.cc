@@ -8,13 +8,10 @@
 #include "base/error.h"
 
 namespace lwsvm {
-namespace {
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
-
-}  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
   // Optimal string alignment, row by row: before = row i-2, last = row i-1.

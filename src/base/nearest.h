@@ -7,6 +7,8 @@
 
 namespace lwsvm {
 
+char lower(char c);  // of A to Z, whatever the locale
+
 // Insertions, deletions, replacements and swaps of neighbours, each 1; upper and lower case are the same.
 int edit_distance(std::string_view a, std::string_view b);
 

@@ -6,15 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nearest.h"
 
 namespace lwsvm {
 namespace {
 
 constexpr double kLargestBytes = 0x1.0p62;
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 // Takes a plain decimal number off the front; false if there is none. from_chars does not depend on the
 // locale.

@@ -16,7 +16,7 @@
 namespace lwsvm::cli {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 struct InspectCommand {
   std::string model;
@@ -84,20 +84,20 @@ struct Findings {
   }
 };
 
-json to_json(const LayerMemory& memory) {
+ordered_json to_json(const LayerMemory& memory) {
   return {{"form", memory.form},         {"inputs", memory.inputs_fit ? memory.inputs : 0},
           {"patterns", memory.patterns}, {"slopes", memory.slopes},
           {"dual", memory.blocks},       {"total", memory.total()}};
 }
 
 void print_json(const Model& model, const Findings& found, const InspectCommand& command) {
-  json layers = json::array();
+  ordered_json layers = ordered_json::array();
   for (std::size_t i = 0; i < found.layers.size(); ++i) {
     const NodeSummary& node = found.summary.nodes[i];
-    json layer{{"name", node.name},       {"kind", node.kind},
-               {"inputs", node.inputs},   {"shape", node.output_shape},
-               {"details", node.details}, {"parameters", node.parameters},
-               {"flops", node.flops},     {"linearity", to_string(node.linearity)}};
+    ordered_json layer{{"name", node.name},       {"kind", node.kind},
+                       {"inputs", node.inputs},   {"shape", node.output_shape},
+                       {"details", node.details}, {"parameters", node.parameters},
+                       {"flops", node.flops},     {"linearity", to_string(node.linearity)}};
     if (const auto& refinable = found.layers[i]) {
       layer["refinable"] = refinable->obstacle.empty();
       if (refinable->obstacle.empty())
@@ -107,16 +107,16 @@ void print_json(const Model& model, const Findings& found, const InspectCommand&
     }
     layers.push_back(std::move(layer));
   }
-  json result{{"classes", class_count(model.graph)},
-              {"parameters", found.summary.parameters},
-              {"flops", found.summary.flops},
-              {"arch", model.info.arch},
-              {"data", model.info.data},
-              {"producer", model.info.producer},
-              {"opset", model.info.opset},
-              {"input", expected_input(model)},
-              {"notes", model.info.notes}};
-  result["lambda"] = model.info.lambda ? json(*model.info.lambda) : json(nullptr);
+  ordered_json result{{"classes", class_count(model.graph)},
+                      {"parameters", found.summary.parameters},
+                      {"flops", found.summary.flops},
+                      {"arch", model.info.arch},
+                      {"data", model.info.data},
+                      {"producer", model.info.producer},
+                      {"opset", model.info.opset},
+                      {"input", expected_input(model)},
+                      {"notes", model.info.notes}};
+  result["lambda"] = model.info.lambda ? ordered_json(*model.info.lambda) : ordered_json(nullptr);
   result["samples"] = command.samples;
   result["memory"] = found.most;
   result["layers"] = std::move(layers);

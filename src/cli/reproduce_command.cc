@@ -78,7 +78,7 @@ int reproduce(Common common, const ReproduceOptions& options) {
   return done;
 }
 
-constexpr const char* kFooter = R"(Parts, one run folder each in DIR, for each solver S:
+constexpr const char* kReproduceFooter = R"(Parts, one run folder each in DIR, for each solver S:
   pretrain-S      CIFAR only: 10 epochs of softmax cross-entropy
   S               training: MNIST 200, 100, 100 epochs of adagrad, adadelta, adam; CIFAR 1000, 100, 100
   S-longer        the same run extended: MNIST to 500 epochs, CIFAR to twice as many
@@ -95,7 +95,7 @@ network cifar/4 in half an hour.)";
 void add_reproduce(CLI::App& app, Common& common) {
   auto options = std::make_shared<ReproduceOptions>();
   CLI::App* sub = app.add_subcommand("reproduce", "run an experiment of the paper and print its table");
-  sub->footer(kFooter);
+  sub->footer(kReproduceFooter);
   sub->add_option("experiment", options->experiment, fmt::format("{}", fmt::join(experiment_names(), ", ")))
       ->required();
   sub->add_option("--scale", options->scale, "full (as in the paper) or quick")->capture_default_str();

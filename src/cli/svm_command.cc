@@ -207,7 +207,7 @@ int svm(const Common& common, SvmCommand command) {
   return result.summary.reason == StopReason::interrupted ? interrupt_exit_code() : done;
 }
 
-constexpr const char* kFooter = R"(Minimises, over W and b,
+constexpr const char* kSvmFooter = R"(Minimises, over W and b,
 
   P = lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ],   s(x) = W x + b
 
@@ -231,7 +231,7 @@ void add_svm(CLI::App& app, Common& common) {
   auto command = std::make_shared<SvmCommand>();
   CLI::App* sub =
       app.add_subcommand("svm", "train and test a linear multi-class SVM, for comparison with LIBLINEAR");
-  sub->footer(kFooter);
+  sub->footer(kSvmFooter);
   CLI::Option* data =
       sub->add_option("--data", command->source.data,
                       "data set whose raw pixels are the features: fashion-mnist, mnist, cifar10, "

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlace = "cifar";
+constexpr const char* kCifarPlace = "cifar";
 constexpr ImageShape kShape{3, 32, 32};
 constexpr std::size_t kPixels = 3 * 32 * 32;
 
@@ -32,14 +32,14 @@ void append_records(const fs::path& path, CifarKind kind, std::vector<std::uint8
   const std::size_t label_bytes = kind == CifarKind::cifar100 ? 2 : 1;
   const int classes = kind == CifarKind::cifar100 ? 100 : 10;
   const std::size_t record = label_bytes + kPixels;
-  const std::uint64_t bytes = regular_file_size(kPlace, path);
-  if (bytes == 0) fail(kPlace, "{}: the file is empty; get it again", path.string());
+  const std::uint64_t bytes = regular_file_size(kCifarPlace, path);
+  if (bytes == 0) fail(kCifarPlace, "{}: the file is empty; get it again", path.string());
   if (bytes % record != 0) {
-    fail(kPlace,
+    fail(kCifarPlace,
          "{}: {} bytes are not a whole number of records of {} bytes; the file is damaged, get it again",
          path.string(), bytes, record);
   }
-  InputFile file(kPlace, path);
+  InputFile file(kCifarPlace, path);
   const std::vector<std::uint8_t> content = file.read_vector(bytes);
   file.expect_end();
   const std::size_t count = content.size() / record, before = labels.size();
@@ -49,8 +49,8 @@ void append_records(const fs::path& path, CifarKind kind, std::vector<std::uint8
     const std::uint8_t* from = content.data() + i * record;
     const int label = from[label_bytes - 1];
     if (label >= classes) {
-      fail(kPlace, "{}: label {} of record {} is out of range; labels are 0..{}", path.string(), label, i,
-           classes - 1);
+      fail(kCifarPlace, "{}: label {} of record {} is out of range; labels are 0..{}", path.string(), label,
+           i, classes - 1);
     }
     labels.push_back(label);
     std::memcpy(pixels.data() + (before + i) * kPixels, from + label_bytes, kPixels);
@@ -73,13 +73,13 @@ bool is_cifar_folder(const fs::path& folder, CifarKind kind) {
 DataSet load_cifar_folder(const fs::path& folder, CifarKind kind) {
   const auto files = train_files(folder, kind);
   if (files.empty()) {
-    fail(kPlace, "{}: no {} here", folder.string(),
+    fail(kCifarPlace, "{}: no {} here", folder.string(),
          kind == CifarKind::cifar100 ? "train.bin" : "data_batch_1.bin");
   }
   Samples train = read_files(files, kind), test;
   const fs::path test_file = folder / (kind == CifarKind::cifar100 ? "test.bin" : "test_batch.bin");
   if (fs::exists(test_file)) test = read_files({test_file}, kind);
-  return make_data_set(kPlace, folder, kShape, std::move(train), std::move(test),
+  return make_data_set(kCifarPlace, folder, kShape, std::move(train), std::move(test),
                        kind == CifarKind::cifar100 ? 100 : 10);
 }
 

@@ -12,7 +12,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "png";
+constexpr const char* kPngPlace = "png";
 
 struct PngImage {
   png_image image;
@@ -24,21 +24,21 @@ struct PngImage {
 };
 
 std::vector<std::uint8_t> read_rgb(const std::filesystem::path& path, std::size_t width, std::size_t height) {
-  regular_file_size(kPlace, path);
+  regular_file_size(kPngPlace, path);
   PngImage png;
   if (!png_image_begin_read_from_file(&png.image, path.c_str())) {
-    fail(kPlace, "{}: {}; get it again", path.string(), png.image.message);
+    fail(kPngPlace, "{}: {}; get it again", path.string(), png.image.message);
   }
   if (png.image.width != width || png.image.height != height) {
-    fail(kPlace, "{}: {} x {} pixels, expected {} x {}; this is not a batch of images", path.string(),
+    fail(kPngPlace, "{}: {} x {} pixels, expected {} x {}; this is not a batch of images", path.string(),
          png.image.width, png.image.height, width, height);
   }
   if (png.image.format != PNG_FORMAT_RGB) {  // anything else would be converted, and no longer exact
-    fail(kPlace, "{}: not 8-bit RGB; this is not a batch of images", path.string());
+    fail(kPngPlace, "{}: not 8-bit RGB; this is not a batch of images", path.string());
   }
   std::vector<std::uint8_t> pixels(PNG_IMAGE_SIZE(png.image));
   if (!png_image_finish_read(&png.image, nullptr, pixels.data(), 0, nullptr)) {
-    fail(kPlace, "{}: {}; get it again", path.string(), png.image.message);
+    fail(kPngPlace, "{}: {}; get it again", path.string(), png.image.message);
   }
   return pixels;
 }
@@ -47,18 +47,18 @@ std::vector<std::uint8_t> read_rgb(const std::filesystem::path& path, std::size_
 
 std::vector<std::uint8_t> read_json_labels(const std::filesystem::path& path, std::size_t count,
                                            int classes) {
-  if (regular_file_size(kPlace, path) > 16 * count + 1024) {
-    fail(kPlace, "{}: too large for {} labels", path.string(), count);
+  if (regular_file_size(kPngPlace, path) > 16 * count + 1024) {
+    fail(kPngPlace, "{}: too large for {} labels", path.string(), count);
   }
   const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
   if (!json.is_array() || json.size() != count) {
-    fail(kPlace, "{}: expected a list of {} labels; get it again", path.string(), count);
+    fail(kPngPlace, "{}: expected a list of {} labels; get it again", path.string(), count);
   }
   std::vector<std::uint8_t> labels;
   for (const auto& item : json) {
     if (!item.is_number_unsigned() || item.get<std::uint64_t>() >= static_cast<std::uint64_t>(classes)) {
-      fail(kPlace, "{}: label {} of image {} is out of range; labels are 0..{}", path.string(), item.dump(),
-           labels.size(), classes - 1);
+      fail(kPngPlace, "{}: label {} of image {} is out of range; labels are 0..{}", path.string(),
+           item.dump(), labels.size(), classes - 1);
     }
     labels.push_back(item.get<std::uint8_t>());
   }

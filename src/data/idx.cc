@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlace = "idx";
+constexpr const char* kIdxPlace = "idx";
 
 enum class Part { train, test };
 
@@ -35,7 +35,7 @@ fs::path find_idx(const fs::path& folder, Part part, std::string_view kind) {
     if (found.empty()) {
       found = entry;
     } else if (entry.filename().string() != found.filename().string() + ".gz") {
-      fail(kPlace, "{}: holds both {} and {}; put each data set into its own folder", folder.string(),
+      fail(kIdxPlace, "{}: holds both {} and {}; put each data set into its own folder", folder.string(),
            found.filename().string(), entry.filename().string());
     }
   }
@@ -44,13 +44,13 @@ fs::path find_idx(const fs::path& folder, Part part, std::string_view kind) {
 
 Samples read_part(const fs::path& images_path, const fs::path& labels_path, ImageShape& shape) {
   IdxArray images = read_idx(images_path);
-  const Layout layout = guess_layout(kPlace, images_path.string(), images.dims);
+  const Layout layout = guess_layout(kIdxPlace, images_path.string(), images.dims);
   const IdxArray labels = read_idx(labels_path);
   if (labels.dims.size() != 1) {
-    fail(kPlace, "{}: {} axes; labels have one", labels_path.string(), labels.dims.size());
+    fail(kIdxPlace, "{}: {} axes; labels have one", labels_path.string(), labels.dims.size());
   }
   if (labels.dims[0] != images.dims[0]) {
-    fail(kPlace, "{}: {} labels, but {} has {} images; the files do not belong together",
+    fail(kIdxPlace, "{}: {} labels, but {} has {} images; the files do not belong together",
          labels_path.string(), labels.dims[0], images_path.string(), images.dims[0]);
   }
   if (layout.channels_last) channels_first(layout.shape, images.values);
@@ -61,19 +61,20 @@ Samples read_part(const fs::path& images_path, const fs::path& labels_path, Imag
 }  // namespace
 
 IdxArray read_idx(const fs::path& path) {
-  InputFile file(kPlace, path);
+  InputFile file(kIdxPlace, path);
   std::array<std::uint8_t, 4> magic{};
   file.read_exactly(magic.data(), magic.size());
   if (magic[0] != 0 || magic[1] != 0) {
-    fail(kPlace, "{}: begins with {:02x} {:02x}, an IDX file with 00 00; this is another format", file.path(),
-         magic[0], magic[1]);
+    fail(kIdxPlace, "{}: begins with {:02x} {:02x}, an IDX file with 00 00; this is another format",
+         file.path(), magic[0], magic[1]);
   }
   if (magic[2] != 8) {
-    fail(kPlace, "{}: holds values of type {:#04x}; only unsigned bytes (0x08) are read, save others as npz",
+    fail(kIdxPlace,
+         "{}: holds values of type {:#04x}; only unsigned bytes (0x08) are read, save others as npz",
          file.path(), magic[2]);
   }
   if (magic[3] < 1 || magic[3] > 4) {
-    fail(kPlace, "{}: claims {} axes; expected 1 to 4", file.path(), magic[3]);
+    fail(kIdxPlace, "{}: claims {} axes; expected 1 to 4", file.path(), magic[3]);
   }
   IdxArray array;
   std::uint64_t size = 1;
@@ -82,7 +83,7 @@ IdxArray read_idx(const fs::path& path) {
     file.read_exactly(b.data(), b.size());
     const std::uint64_t dim = std::uint64_t{b[0]} << 24 | b[1] << 16 | b[2] << 8 | b[3];
     if (dim != 0 && size > file.most_bytes() / dim) {
-      fail(kPlace, "{}: claims more values than a file of this size can hold; get it again", file.path());
+      fail(kIdxPlace, "{}: claims more values than a file of this size can hold; get it again", file.path());
     }
     size *= dim;
     array.dims.push_back(dim);
@@ -102,12 +103,12 @@ DataSet load_idx_folder(const fs::path& folder) {
   const fs::path test_images = find_idx(folder, Part::test, "images");
   const fs::path test_labels = find_idx(folder, Part::test, "labels");
   if (train_images.empty() || train_labels.empty()) {
-    fail(kPlace, "{}: no training {}; expected a file such as train-{}-ubyte or the same with .gz",
+    fail(kIdxPlace, "{}: no training {}; expected a file such as train-{}-ubyte or the same with .gz",
          folder.string(), train_images.empty() ? "images" : "labels",
          train_images.empty() ? "images-idx3" : "labels-idx1");
   }
   if (test_images.empty() != test_labels.empty()) {
-    fail(kPlace, "{}: has test {} without test {}; add the missing file, or remove the other",
+    fail(kIdxPlace, "{}: has test {} without test {}; add the missing file, or remove the other",
          folder.string(), test_images.empty() ? "labels" : "images",
          test_images.empty() ? "images" : "labels");
   }
@@ -116,11 +117,11 @@ DataSet load_idx_folder(const fs::path& folder) {
   if (!test_images.empty()) {
     test = read_part(test_images, test_labels, test_shape);
     if (test_shape != shape) {
-      fail(kPlace, "{}: test images are {}, training images {}; they must agree", test_images.string(),
+      fail(kIdxPlace, "{}: test images are {}, training images {}; they must agree", test_images.string(),
            to_string(test_shape), to_string(shape));
     }
   }
-  return make_data_set(kPlace, folder, shape, std::move(train), std::move(test));
+  return make_data_set(kIdxPlace, folder, shape, std::move(train), std::move(test));
 }
 
 }  // namespace lwsvm

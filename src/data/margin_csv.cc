@@ -12,7 +12,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "delta";
+constexpr const char* kDeltaPlace = "delta";
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r';
@@ -32,9 +32,9 @@ std::vector<float> parse_line(const std::string& path, std::size_t line, std::st
     float value = 0;
     const auto result = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty())
-      fail(kPlace, "{} line {}: a number is missing after number {}", path, line, numbers.size());
+      fail(kDeltaPlace, "{} line {}: a number is missing after number {}", path, line, numbers.size());
     if (result.ec != std::errc() || result.ptr != word.data() + word.size()) {
-      fail(kPlace,
+      fail(kDeltaPlace,
            "{} line {}: '{}' is not a number; the file holds numbers only, without a header line or names",
            path, line, word.substr(0, 40));
     }
@@ -48,17 +48,17 @@ std::vector<float> parse_line(const std::string& path, std::size_t line, std::st
 void check_row(const std::string& path, std::size_t line, const std::vector<float>& row,
                std::size_t predicted, std::size_t classes) {
   if (row.size() != classes) {
-    fail(kPlace, "{} line {}: {} numbers, expected {} (one a class)", path, line, row.size(), classes);
+    fail(kDeltaPlace, "{} line {}: {} numbers, expected {} (one a class)", path, line, row.size(), classes);
   }
   for (std::size_t truth = 0; truth < classes; ++truth) {
     const float value = row[truth];
     if (!std::isfinite(value) || value < 0) {
-      fail(kPlace, "{} line {}: margin {} of class {} is {}; margins are finite and not negative", path, line,
-           predicted, truth, value);
+      fail(kDeltaPlace, "{} line {}: margin {} of class {} is {}; margins are finite and not negative", path,
+           line, predicted, truth, value);
     }
     if (predicted == truth && value != 0) {
-      fail(kPlace, "{} line {}: the margin of class {} with itself is {}; the diagonal must be 0", path, line,
-           predicted, value);
+      fail(kDeltaPlace, "{} line {}: the margin of class {} with itself is {}; the diagonal must be 0", path,
+           line, predicted, value);
     }
   }
 }
@@ -69,8 +69,8 @@ std::vector<float> read_margin_matrix(const std::filesystem::path& path, int cla
   LWSVM_CHECK(classes > 0);
   const auto count = static_cast<std::size_t>(classes);
   const std::string name = path.string();
-  if (regular_file_size(kPlace, path) > 64 * count * count + 65536) {
-    fail(kPlace, "{}: far too large for {} x {} numbers", name, classes, classes);
+  if (regular_file_size(kDeltaPlace, path) > 64 * count * count + 65536) {
+    fail(kDeltaPlace, "{}: far too large for {} x {} numbers", name, classes, classes);
   }
   const std::string content = read_file(path);
   std::string_view rest(content);
@@ -82,12 +82,12 @@ std::vector<float> read_margin_matrix(const std::filesystem::path& path, int cla
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
     if (skip_spaces(text).empty()) continue;
     const std::vector<float> row = parse_line(name, line, text);
-    if (rows == count) fail(kPlace, "{} line {}: more than {} rows (one a class)", name, line, classes);
+    if (rows == count) fail(kDeltaPlace, "{} line {}: more than {} rows (one a class)", name, line, classes);
     check_row(name, line, row, rows, count);
     matrix.insert(matrix.end(), row.begin(), row.end());
     ++rows;
   }
-  if (rows != count) fail(kPlace, "{}: {} rows, expected {} (one a class)", name, rows, classes);
+  if (rows != count) fail(kDeltaPlace, "{}: {} rows, expected {} (one a class)", name, rows, classes);
   return matrix;
 }
 

@@ -11,7 +11,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "normalization";
+constexpr const char* kNormalizationPlace = "normalization";
 
 // Which of `values` numbers belongs to pixel i.
 std::size_t value_index(std::size_t values, std::size_t channels, std::size_t plane, std::size_t i) {
@@ -23,7 +23,7 @@ std::size_t value_index(std::size_t values, std::size_t channels, std::size_t pl
 // agree give a variance of exactly 0 and a large common offset costs no digits.
 Normalization statistics(const DataSet& data, std::span<const std::int32_t> part, std::size_t groups) {
   if (part.empty())
-    fail(kPlace, "{}: no training samples to take mean and standard deviation from", data.name);
+    fail(kNormalizationPlace, "{}: no training samples to take mean and standard deviation from", data.name);
   const auto size = static_cast<std::size_t>(data.shape.size());
   const std::size_t plane = size / groups;
   std::vector<float> pixels(size);
@@ -61,8 +61,9 @@ void check_size(const char* what, std::size_t values, const ImageShape& shape) {
   const auto channels = static_cast<std::size_t>(shape.channels),
              size = static_cast<std::size_t>(shape.size());
   if (values == 1 || values == channels || values == size) return;
-  fail(kPlace, "{} has {} values, but the images are {}; give 1, {} (per channel) or {} (per pixel)", what,
-       values, to_string(shape), channels, size);
+  fail(kNormalizationPlace,
+       "{} has {} values, but the images are {}; give 1, {} (per channel) or {} (per pixel)", what, values,
+       to_string(shape), channels, size);
 }
 
 }  // namespace
@@ -71,10 +72,11 @@ void Normalization::validate(const ImageShape& shape) const {
   check_size("mean", mean.size(), shape);
   check_size("std", std.size(), shape);
   for (const float m : mean) {
-    if (!std::isfinite(m)) fail(kPlace, "a mean of {} is not a finite number", m);
+    if (!std::isfinite(m)) fail(kNormalizationPlace, "a mean of {} is not a finite number", m);
   }
   for (const float s : std) {
-    if (!std::isfinite(s) || s <= 0) fail(kPlace, "a standard deviation of {} cannot be divided by", s);
+    if (!std::isfinite(s) || s <= 0)
+      fail(kNormalizationPlace, "a standard deviation of {} cannot be divided by", s);
   }
 }
 
@@ -96,12 +98,12 @@ void Normalization::apply(const ImageShape& shape, float* sample) const {
 
 void NormalizationOptions::validate() const {
   if (per_pixel && (scale || !mean.empty() || !std.empty())) {
-    fail(kPlace,
+    fail(kNormalizationPlace,
          "--per-pixel takes mean and standard deviation from the data; drop --scale, --mean and --std");
   }
   if (scale && !(std::isfinite(*scale) && *scale > 0)) {
-    fail(kPlace, "--scale {}: pixels are divided by it, so it must be positive (255 brings bytes to 0..1)",
-         *scale);
+    fail(kNormalizationPlace,
+         "--scale {}: pixels are divided by it, so it must be positive (255 brings bytes to 0..1)", *scale);
   }
 }
 
@@ -119,7 +121,8 @@ NormalizationOptions named_normalization(const std::string& name) {
     options.std = {0.2470, 0.2435, 0.2616};
     return options;
   }
-  fail_unknown(kPlace, "normalisation", name, std::vector<std::string>{"imagenet", "cifar", "0-1", "0-255"});
+  fail_unknown(kNormalizationPlace, "normalisation", name,
+               std::vector<std::string>{"imagenet", "cifar", "0-1", "0-255"});
 }
 
 Normalization pixel_statistics(const DataSet& data, std::span<const std::int32_t> part) {
@@ -162,7 +165,8 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
     double value = 0;
     const auto result = std::from_chars(position, end, value);
     if (result.ec != std::errc() || !std::isfinite(value) || (result.ptr != end && *result.ptr != ',')) {
-      fail(kPlace, "{} {}: expected numbers with commas between them, such as 0.49,0.48,0.45", option, text);
+      fail(kNormalizationPlace, "{} {}: expected numbers with commas between them, such as 0.49,0.48,0.45",
+           option, text);
     }
     numbers.push_back(value);
     if (result.ptr == end) return numbers;

@@ -21,9 +21,9 @@ static_assert(std::endian::native == std::endian::little, "arrays are read as th
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "npz";
+constexpr const char* kNpzPlace = "npz";
 
-struct Header {
+struct NpyHeader {
   std::string type;  // "u1", "f4", ...
   std::vector<std::uint64_t> dims;
   std::uint64_t count = 1;
@@ -35,7 +35,7 @@ struct Array {
       : source(fmt::format("{}: {}", archive.path(), name)), reader(archive, member) {}
   std::string source;
   ZipReader reader;
-  Header header;
+  NpyHeader header;
 };
 
 std::string_view after_key(const std::string& source, std::string_view dict, std::string_view key) {
@@ -47,22 +47,23 @@ std::string_view after_key(const std::string& source, std::string_view dict, std
     const std::size_t start = rest.find_first_not_of(" :");
     if (start != std::string_view::npos) return rest.substr(start);
   }
-  fail(kPlace, "{}: its header has no '{}'; save it with numpy.savez", source, key);
+  fail(kNpzPlace, "{}: its header has no '{}'; save it with numpy.savez", source, key);
 }
 
 std::string parse_type(const std::string& source, std::string_view text) {
   const std::size_t end = text.size() < 2 ? std::string_view::npos : text.find_first_of("'\"", 1);
   if (end == std::string_view::npos || (text[0] != '\'' && text[0] != '"') || end < 3) {
-    fail(kPlace, "{}: structured or unknown type; save plain numbers, such as x.astype('float32')", source);
+    fail(kNpzPlace, "{}: structured or unknown type; save plain numbers, such as x.astype('float32')",
+         source);
   }
   const std::string_view type = text.substr(1, end - 1);
   if (type[0] == '>')
-    fail(kPlace, "{}: big-endian numbers; save x.astype(x.dtype.newbyteorder('<'))", source);
+    fail(kNpzPlace, "{}: big-endian numbers; save x.astype(x.dtype.newbyteorder('<'))", source);
   static constexpr std::array<std::string_view, 11> kKnown = {"u1", "i1", "b1", "u2", "i2", "u4",
                                                               "i4", "u8", "i8", "f4", "f8"};
   const std::string_view plain = type.substr(1);
   if (std::find(kKnown.begin(), kKnown.end(), plain) == kKnown.end()) {
-    fail(kPlace, "{}: values of type '{}' are not read; save uint8, float32 or integers", source, type);
+    fail(kNpzPlace, "{}: values of type '{}' are not read; save uint8, float32 or integers", source, type);
   }
   return std::string(plain);
 }
@@ -70,7 +71,7 @@ std::string parse_type(const std::string& source, std::string_view text) {
 std::vector<std::uint64_t> parse_shape(const std::string& source, std::string_view text) {
   const std::size_t close = text.find(')');
   if (!text.starts_with('(') || close == std::string_view::npos)
-    fail(kPlace, "{}: its shape is damaged", source);
+    fail(kNpzPlace, "{}: its shape is damaged", source);
   std::string_view rest = text.substr(1, close - 1);
   std::vector<std::uint64_t> dims;
   while (true) {
@@ -79,7 +80,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& source, std::string_vi
     rest.remove_prefix(digit);
     std::uint64_t dim = 0;
     const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), dim);
-    if (result.ec != std::errc()) fail(kPlace, "{}: its shape is damaged", source);
+    if (result.ec != std::errc()) fail(kNpzPlace, "{}: its shape is damaged", source);
     rest.remove_prefix(static_cast<std::size_t>(result.ptr - rest.data()));
     dims.push_back(dim);
   }
@@ -89,33 +90,33 @@ void read_header(Array& array) {
   std::array<std::uint8_t, 12> start{};
   array.reader.read(start.data(), 10);
   if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0)
-    fail(kPlace, "{}: not an array saved by numpy", array.source);
+    fail(kNpzPlace, "{}: not an array saved by numpy", array.source);
   std::uint64_t length = start[8] | start[9] << 8;
   if (start[6] >= 2) {  // versions 2 and 3 have a length of four bytes
     array.reader.read(start.data() + 10, 2);
     length |= std::uint64_t{start[10]} << 16 | std::uint64_t{start[11]} << 24;
   }
-  if (length > 65536) fail(kPlace, "{}: a header of {} bytes; save plain numbers", array.source, length);
+  if (length > 65536) fail(kNpzPlace, "{}: a header of {} bytes; save plain numbers", array.source, length);
   std::string dict(length, '\0');
   array.reader.read(dict.data(), dict.size());
 
-  Header& header = array.header;
+  NpyHeader& header = array.header;
   header.type = parse_type(array.source, after_key(array.source, dict, "descr"));
   if (!after_key(array.source, dict, "fortran_order").starts_with("False")) {
-    fail(kPlace, "{}: stored in Fortran order; save numpy.ascontiguousarray(x)", array.source);
+    fail(kNpzPlace, "{}: stored in Fortran order; save numpy.ascontiguousarray(x)", array.source);
   }
   header.dims = parse_shape(array.source, after_key(array.source, dict, "shape"));
   const std::uint64_t item = static_cast<std::uint64_t>(header.type[1] - '0');
   const bool empty = std::find(header.dims.begin(), header.dims.end(), 0u) != header.dims.end();
   for (const std::uint64_t dim : header.dims) {
     if (!empty && header.count > array.reader.left() / dim) {
-      fail(kPlace, "{}: its shape claims more values than the file holds; save it again", array.source);
+      fail(kNpzPlace, "{}: its shape claims more values than the file holds; save it again", array.source);
     }
     header.count *= dim;
   }
   if (empty) header.count = 0;  // and not what the product overflowed to
   if (header.count > array.reader.left() / item || header.count * item != array.reader.left()) {
-    fail(kPlace, "{}: {} bytes of values do not agree with its shape; save it again", array.source,
+    fail(kNpzPlace, "{}: {} bytes of values do not agree with its shape; save it again", array.source,
          array.reader.left());
   }
 }
@@ -153,7 +154,7 @@ std::vector<float> read_floats(Array& array) {
   const auto finite = [&](auto value, std::size_t index) {
     const auto x = static_cast<float>(value);
     if (!std::isfinite(x)) {
-      fail(kPlace, "{}: value {} is {}; every pixel must be a finite number", array.source, index,
+      fail(kNpzPlace, "{}: value {} is {}; every pixel must be a finite number", array.source, index,
            std::isnan(x) ? "not a number" : "infinite or too large for float32");
     }
     return x;
@@ -172,16 +173,16 @@ std::vector<float> read_floats(Array& array) {
 std::vector<std::int32_t> read_labels(Array& array) {
   const auto& dims = array.header.dims;
   if (array.header.type[0] == 'f') {
-    fail(kPlace, "{}: labels are class numbers, not floats; save y.astype('int64')", array.source);
+    fail(kNpzPlace, "{}: labels are class numbers, not floats; save y.astype('int64')", array.source);
   }
   if (dims.empty() || dims.size() > 2 || (dims.size() == 2 && dims[1] != 1)) {
-    fail(kPlace, "{}: expected one class number a sample; save y.argmax(axis=1) for one-hot labels",
+    fail(kNpzPlace, "{}: expected one class number a sample; save y.argmax(axis=1) for one-hot labels",
          array.source);
   }
   return read_integers<std::int32_t>(array, [&](auto value, std::size_t index) {
     if (!std::in_range<std::int32_t>(value) || value < 0) {
-      fail(kPlace, "{}: label {} of sample {} is out of range; labels are 0, 1, 2, ...", array.source, +value,
-           index);
+      fail(kNpzPlace, "{}: label {} of sample {} is out of range; labels are 0, 1, 2, ...", array.source,
+           +value, index);
     }
     return static_cast<std::int32_t>(value);
   });
@@ -198,7 +199,7 @@ std::unique_ptr<Array> open_array(const ZipArchive& archive, const std::string& 
 
 Samples read_samples(Array& x, Array& y, const Layout& layout) {
   if (y.header.dims.empty() || y.header.dims[0] != x.header.dims[0]) {
-    fail(kPlace, "{}: {} labels for {} samples; the two arrays do not belong together", y.source,
+    fail(kNpzPlace, "{}: {} labels for {} samples; the two arrays do not belong together", y.source,
          y.header.count, x.header.dims[0]);
   }
   std::vector<std::int32_t> labels = read_labels(y);
@@ -225,26 +226,26 @@ DataSet load_npz(const std::filesystem::path& path) {
   const auto x_train = open_array(archive, "x_train"), y_train = open_array(archive, "y_train");
   const auto x_test = open_array(archive, "x_test"), y_test = open_array(archive, "y_test");
   if (!x_train || !y_train) {
-    fail(kPlace, "{}: there is no {}; expected x_train, y_train and, if you like, x_test, y_test",
+    fail(kNpzPlace, "{}: there is no {}; expected x_train, y_train and, if you like, x_test, y_test",
          archive.path(), x_train ? "y_train" : "x_train");
   }
   if ((x_test == nullptr) != (y_test == nullptr)) {
-    fail(kPlace, "{}: x_test and y_test belong together; add {} or remove the other", archive.path(),
+    fail(kNpzPlace, "{}: x_test and y_test belong together; add {} or remove the other", archive.path(),
          x_test ? "y_test" : "x_test");
   }
-  const Layout layout = guess_layout(kPlace, x_train->source, x_train->header.dims);
+  const Layout layout = guess_layout(kNpzPlace, x_train->source, x_train->header.dims);
   Samples train = read_samples(*x_train, *y_train, layout), test;
   // An empty test set is as good as none.
   if (x_test && !x_test->header.dims.empty() && x_test->header.dims[0] > 0) {
     auto dims = x_test->header.dims;
     dims[0] = x_train->header.dims[0];
     if (dims != x_train->header.dims) {
-      fail(kPlace, "{}: its samples have another shape than those of x_train; they must agree",
+      fail(kNpzPlace, "{}: its samples have another shape than those of x_train; they must agree",
            x_test->source);
     }
     test = read_samples(*x_test, *y_test, layout);
   }
-  return make_data_set(kPlace, path, layout.shape, std::move(train), std::move(test));
+  return make_data_set(kNpzPlace, path, layout.shape, std::move(train), std::move(test));
 }
 
 }  // namespace lwsvm

@@ -12,7 +12,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "synthetic";
+constexpr const char* kSyntheticPlace = "synthetic";
 constexpr std::string_view kName = "synthetic";
 constexpr std::uint64_t kPatternStream = 0x7061747465726e, kTrainStream = 0x747261696e,
                         kTestStream = 0x74657374;
@@ -95,7 +95,7 @@ T parse_value(std::string_view key, std::string_view text) {
   T value{};
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size()) {
-    fail(kPlace, "{}={}: expected a whole number", key, text);
+    fail(kSyntheticPlace, "{}={}: expected a whole number", key, text);
   }
   return value;
 }
@@ -117,25 +117,26 @@ void set_option(SyntheticOptions& options, std::string_view key, std::string_vie
     options.shape.width = cross == std::string_view::npos ? options.shape.height
                                                           : parse_value<int>(key, value.substr(cross + 1));
   } else {
-    fail(kPlace, "there is no option '{}'; known are n, test, classes, size, channels and seed", key);
+    fail(kSyntheticPlace, "there is no option '{}'; known are n, test, classes, size, channels and seed",
+         key);
   }
 }
 
 }  // namespace
 
 void SyntheticOptions::validate() const {
-  if (train == 0) fail(kPlace, "n=0: a training set cannot be empty");
-  if (classes < 2 || classes > 10000) fail(kPlace, "classes={}: expected 2 to 10000", classes);
+  if (train == 0) fail(kSyntheticPlace, "n=0: a training set cannot be empty");
+  if (classes < 2 || classes > 10000) fail(kSyntheticPlace, "classes={}: expected 2 to 10000", classes);
   if (shape.channels < 1 || shape.channels > 64)
-    fail(kPlace, "channels={}: expected 1 to 64", shape.channels);
+    fail(kSyntheticPlace, "channels={}: expected 1 to 64", shape.channels);
   if (std::min(shape.height, shape.width) < 1 || std::max(shape.height, shape.width) > 1024) {
-    fail(kPlace, "size={}x{}: expected 1 to 1024 each way", shape.height, shape.width);
+    fail(kSyntheticPlace, "size={}x{}: expected 1 to 1024 each way", shape.height, shape.width);
   }
   constexpr std::size_t kMost = std::size_t{1} << 32;  // bytes; also keeps the sums below from overflowing
   const auto size = static_cast<std::size_t>(shape.size());
   if (train > kMost || test > kMost || (train + test + static_cast<std::size_t>(classes)) > kMost / size) {
-    fail(kPlace, "{} + {} samples of {} take more than 4 GiB; take fewer or smaller ones", train, test,
-         to_string(shape));
+    fail(kSyntheticPlace, "{} + {} samples of {} take more than 4 GiB; take fewer or smaller ones", train,
+         test, to_string(shape));
   }
 }
 
@@ -153,7 +154,8 @@ SyntheticOptions parse_synthetic(const std::string& name) {
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos) {
-      fail(kPlace, "'{}': expected options such as synthetic:n=2000,test=500,classes=4,size=12x12", item);
+      fail(kSyntheticPlace, "'{}': expected options such as synthetic:n=2000,test=500,classes=4,size=12x12",
+           item);
     }
     set_option(options, item.substr(0, equals), item.substr(equals + 1));
   }
@@ -167,7 +169,7 @@ DataSet make_synthetic(const SyntheticOptions& options) {
   Samples train = make_samples(options, patterns, options.train, kTrainStream);
   Samples test;
   if (options.test > 0) test = make_samples(options, patterns, options.test, kTestStream);
-  return make_data_set(kPlace, "synthetic", options.shape, std::move(train), std::move(test),
+  return make_data_set(kSyntheticPlace, "synthetic", options.shape, std::move(train), std::move(test),
                        options.classes);
 }
 

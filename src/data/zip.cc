@@ -11,7 +11,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr const char* kPlace = "npz";
+constexpr const char* kZipPlace = "npz";
 constexpr std::size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30, kLocatorSize = 20, kEnd64Size = 56;
 constexpr std::uint64_t kMostDirectory = std::uint64_t{1} << 24;  // an npz has a handful of members
 
@@ -22,7 +22,7 @@ std::uint64_t little(const std::uint8_t* bytes, int count) {
 }
 
 [[noreturn]] void broken(const std::string& path, const char* what) {
-  fail(kPlace, "{}: not a whole zip archive ({}); save or copy it again", path, what);
+  fail(kZipPlace, "{}: not a whole zip archive ({}); save or copy it again", path, what);
 }
 
 std::vector<std::uint8_t> read_at(std::ifstream& file, const std::string& path, std::uint64_t offset,
@@ -88,8 +88,8 @@ void read_zip64_sizes(const std::string& path, const std::uint8_t* extra, std::s
 
 void check_member(const std::string& path, const ZipMember& member, std::uint64_t archive_size) {
   if (member.method != 0 && member.method != 8) {
-    fail(kPlace, "{}: member {} is packed by method {}; save it with numpy.savez or savez_compressed", path,
-         member.name, member.method);
+    fail(kZipPlace, "{}: member {} is packed by method {}; save it with numpy.savez or savez_compressed",
+         path, member.name, member.method);
   }
   const bool fits = archive_size >= kLocalSize && member.offset <= archive_size - kLocalSize &&
                     member.packed <= archive_size - kLocalSize - member.offset;
@@ -102,9 +102,9 @@ void check_member(const std::string& path, const ZipMember& member, std::uint64_
 }  // namespace
 
 ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string()) {
-  const std::uint64_t size = regular_file_size(kPlace, path);
+  const std::uint64_t size = regular_file_size(kZipPlace, path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(kPlace, "{}: cannot read the file; check its permissions", path_);
+  if (!file) fail(kZipPlace, "{}: cannot read the file; check its permissions", path_);
   const Directory directory = find_directory(file, path_, size);
   if (directory.bytes > size || directory.offset > size - directory.bytes ||
       directory.bytes > kMostDirectory) {
@@ -122,7 +122,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string())
     ZipMember member;
     member.name.assign(reinterpret_cast<const char*>(entry + kEntrySize), name);
     if (little(entry + 8, 2) & 1)
-      fail(kPlace, "{}: member {} is encrypted; save it without", path_, member.name);
+      fail(kZipPlace, "{}: member {} is encrypted; save it without", path_, member.name);
     member.method = static_cast<int>(little(entry + 10, 2));
     member.crc = static_cast<std::uint32_t>(little(entry + 16, 4));
     member.packed = little(entry + 20, 4);
@@ -204,7 +204,7 @@ void ZipReader::read_deflated(std::uint8_t* out, std::size_t bytes) {
 
 void ZipReader::read(void* out, std::size_t bytes) {
   if (bytes > left_) {
-    fail(kPlace, "{}: array {} ends after {} of {} bytes that its header announces; save it again", path_,
+    fail(kZipPlace, "{}: array {} ends after {} of {} bytes that its header announces; save it again", path_,
          name_, left_, bytes);
   }
   if (bytes == 0) return;

@@ -11,7 +11,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostConstantElements = std::numeric_limits<std::int32_t>::max();
 
 struct Storage {
   std::size_t bytes = 0;   // of one element in raw_data; 0: not supported
@@ -71,7 +71,7 @@ std::int64_t expected_elements(const onnx::TensorProto& tensor, const Storage& s
     fail("onnx", "{}: its type {} is not supported; export the model in float32", where,
          type_name(tensor.data_type()));
   const Shape dims(tensor.dims().begin(), tensor.dims().end());
-  const auto count = checked_count(dims, kMostElements);
+  const auto count = checked_count(dims, kMostConstantElements);
   if (!count) fail("onnx", "{}: its shape {} is not possible", where, to_string(dims));
   return *count;
 }

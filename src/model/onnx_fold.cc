@@ -361,7 +361,7 @@ void fold_identity(NodeImport& node) {
   node.pass_on(0);
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kFoldedOperators[] = {
     {"Add", fold_arithmetic<Arithmetic::add>},
     {"Cast", fold_cast},
     {"Ceil", fold_rounding<ceil_of>},
@@ -389,9 +389,9 @@ constexpr OperatorImporter kTable[] = {
 }  // namespace
 
 bool fold(NodeImport& node) {
-  const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+  const auto* found = std::find_if(std::begin(kFoldedOperators), std::end(kFoldedOperators),
                                    [&](const OperatorImporter& entry) { return node.op() == entry.op; });
-  if (found == std::end(kTable) || node.inputs() == 0) return false;
+  if (found == std::end(kFoldedOperators) || node.inputs() == 0) return false;
   const bool asks_for_a_shape = node.op() == "Shape" && node.is_computed(0);
   for (int i = 0; i < node.inputs() && !asks_for_a_shape; ++i)
     if (!node.is_foldable(i)) return false;
@@ -402,7 +402,7 @@ bool fold(NodeImport& node) {
 
 std::vector<std::string> foldable_operators() {
   std::vector<std::string> names;
-  for (const OperatorImporter& entry : kTable) names.emplace_back(entry.op);
+  for (const OperatorImporter& entry : kFoldedOperators) names.emplace_back(entry.op);
   return names;
 }
 

@@ -184,6 +184,9 @@ std::vector<std::int64_t> unsqueezed_axes(const NodeImport& node,
                                           std::int64_t rank);  // of the result, sorted
 SliceRange read_slice(const NodeImport& node, const Shape& full);
 
+// scale x + offset, as a node without a name in the file.
+int add_affine(NodeImport& node, int value, std::vector<float> scale, std::vector<float> offset);
+
 // x W, deferred, and + b: one Dense layer with the MatMul's name.
 void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input);
 

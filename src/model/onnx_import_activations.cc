@@ -27,11 +27,6 @@ void import_abs(NodeImport& node) {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-int add_affine(NodeImport& node, int value, std::vector<float> scale, std::vector<float> offset) {
-  return node.add([&] { return std::make_shared<AffineLayer>(std::move(scale), std::move(offset)); },
-                  {value});
-}
-
 // A slope for every element (Keras) is not trained: relu(x) - slope relu(-x).
 void import_elementwise_prelu(NodeImport& node, std::vector<float> slopes) {
   const auto relu = [] { return std::make_shared<ReluLayer>(); };
@@ -101,7 +96,7 @@ void import_lrn(NodeImport& node) {
   node.emit([&] { return std::make_shared<ResponseNormLayer>(size, alpha, beta, bias); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kActivations[] = {
     {"Abs", import_abs},
     {"Clip", import_clip},
     {"HardSigmoid", import_hard_sigmoid},
@@ -117,7 +112,7 @@ constexpr OperatorImporter kTable[] = {
 }  // namespace
 
 std::span<const OperatorImporter> activation_importers() {
-  return kTable;
+  return kActivations;
 }
 
 }  // namespace lwsvm

@@ -13,12 +13,13 @@
 #include "net/layers/smooth_layers.h"
 
 namespace lwsvm {
-namespace {
 
 int add_affine(NodeImport& node, int value, std::vector<float> scale, std::vector<float> offset) {
   return node.add([&] { return std::make_shared<AffineLayer>(std::move(scale), std::move(offset)); },
                   {value});
 }
+
+namespace {
 
 // A computed operand and the constants that go with it.
 struct Operand {
@@ -154,7 +155,7 @@ void import_maximum(NodeImport& node) {
       });
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kArithmetic[] = {
     {"Add", import_add}, {"Div", import_div}, {"Max", import_maximum}, {"Min", import_maximum},
     {"Mul", import_mul}, {"Neg", import_neg}, {"Sub", import_sub},     {"Sum", import_sum},
 };
@@ -162,7 +163,7 @@ constexpr OperatorImporter kTable[] = {
 }  // namespace
 
 std::span<const OperatorImporter> arithmetic_importers() {
-  return kTable;
+  return kArithmetic;
 }
 
 }  // namespace lwsvm

@@ -286,7 +286,7 @@ void import_arg_max(NodeImport& node) {
   node.emit_node(value, batch_axis_without(node, reduced, keep));
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kAxes[] = {
     {"ArgMax", import_arg_max},       {"Concat", import_concat},       {"LogSoftmax", import_softmax},
     {"ReduceMean", import_reduction}, {"ReduceSum", import_reduction}, {"Slice", import_slice},
     {"Softmax", import_softmax},      {"Split", import_split},         {"Squeeze", import_squeeze},
@@ -373,7 +373,7 @@ SliceRange read_slice(const NodeImport& node, const Shape& full) {
 }
 
 std::span<const OperatorImporter> axis_importers() {
-  return kTable;
+  return kAxes;
 }
 
 }  // namespace lwsvm

@@ -111,7 +111,7 @@ void import_batch_norm(NodeImport& node) {
             parameters);
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kLinear[] = {
     {"BatchNormalization", import_batch_norm},
     {"Conv", import_conv},
     {"Gemm", import_gemm},
@@ -130,7 +130,7 @@ void complete_matmul(NodeImport& node, NodeImport& sum, int bias_input) {
 }
 
 std::span<const OperatorImporter> linear_importers() {
-  return kTable;
+  return kLinear;
 }
 
 }  // namespace lwsvm

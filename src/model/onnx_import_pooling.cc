@@ -50,7 +50,7 @@ void import_global_pool(NodeImport& node) {
   node.emit([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {node.tensor(0)});
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kPooling[] = {
     {"AveragePool", import_average_pool},
     {"GlobalAveragePool", import_global_pool},
     {"GlobalMaxPool", import_global_pool},
@@ -93,7 +93,7 @@ WindowSpec read_window(const NodeImport& node, const Shape& image, const std::ve
 }
 
 std::span<const OperatorImporter> pooling_importers() {
-  return kTable;
+  return kPooling;
 }
 
 }  // namespace lwsvm

@@ -170,7 +170,7 @@ void import_constant(NodeImport& node) {
   node.bind_constant(std::move(constant));
 }
 
-constexpr OperatorImporter kTable[] = {
+constexpr OperatorImporter kShape[] = {
     {"Cast", import_cast},       {"Constant", import_constant}, {"Dropout", import_dropout},
     {"Flatten", import_flatten}, {"Identity", import_identity}, {"Pad", import_pad},
     {"Reshape", import_reshape},
@@ -179,7 +179,7 @@ constexpr OperatorImporter kTable[] = {
 }  // namespace
 
 std::span<const OperatorImporter> shape_importers() {
-  return kTable;
+  return kShape;
 }
 
 }  // namespace lwsvm

@@ -57,16 +57,16 @@ std::string zip(const std::vector<Member>& members, bool pack) {
          little(members.size(), 2) + little(directory.size(), 4) + little(archive.size(), 4) + little(0, 2);
 }
 
-std::vector<std::uint8_t> counting(std::size_t count) {
+std::vector<std::uint8_t> numbers(std::size_t count) {
   std::vector<std::uint8_t> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::uint8_t>(i * 5);
   return values;
 }
 
-const Member kLabels{"y_train.npy", npy("<i8", "(3,)", raw(std::vector<std::int64_t>{0, 2, 1}))};
+const Member kNpyLabels{"y_train.npy", npy("<i8", "(3,)", raw(std::vector<std::int64_t>{0, 2, 1}))};
 
 std::vector<Member> small_set() {
-  return {{"x_train.npy", npy("|u1", "(3, 2, 4)", raw(counting(24)))}, kLabels};
+  return {{"x_train.npy", npy("|u1", "(3, 2, 4)", raw(numbers(24)))}, kNpyLabels};
 }
 
 class Npz : public ::testing::Test {
@@ -90,7 +90,7 @@ class Npz : public ::testing::Test {
 
 TEST_F(Npz, StoredAndDeflatedGiveBackWhatWasWritten) {
   auto members = small_set();
-  members.push_back({"x_test.npy", npy("|u1", "(1, 2, 4)", raw(counting(8)))});
+  members.push_back({"x_test.npy", npy("|u1", "(1, 2, 4)", raw(numbers(8)))});
   members.push_back({"y_test.npy", npy("|u1", "(1, 1)", "\1")});
   for (const bool pack : {false, true}) {
     const DataSet data = load(members, pack);
@@ -110,26 +110,26 @@ TEST_F(Npz, TypesAreConverted) {
   const std::vector<float> floats(values.begin(), values.end());
   for (const auto& [type, content] :
        {std::pair<std::string, std::string>{"<f4", raw(floats)}, {"<f8", raw(values)}}) {
-    const DataSet data = load({{"x_train.npy", npy(type, "(3, 2)", content)}, kLabels}, true);
+    const DataSet data = load({{"x_train.npy", npy(type, "(3, 2)", content)}, kNpyLabels}, true);
     EXPECT_EQ(data.shape, (ImageShape{2, 1, 1}));
     EXPECT_FALSE(data.train.holds_bytes());
     EXPECT_EQ(sample(data.train, 1), (std::vector<float>{2, 3e10f}));
   }
   const std::vector<std::int16_t> integers{-7, 300, 1, 2, 3, 4};
-  const DataSet data = load({{"x_train.npy", npy("<i2", "(3, 2)", raw(integers))}, kLabels});
+  const DataSet data = load({{"x_train.npy", npy("<i2", "(3, 2)", raw(integers))}, kNpyLabels});
   EXPECT_EQ(sample(data.train, 0), (std::vector<float>{-7, 300}));
 }
 
 TEST_F(Npz, ChannelsLastAndFirstAgree) {
-  const DataSet first = load({{"x_train.npy", npy("|u1", "(3, 3, 2, 2)", raw(counting(36)))}, kLabels});
+  const DataSet first = load({{"x_train.npy", npy("|u1", "(3, 3, 2, 2)", raw(numbers(36)))}, kNpyLabels});
   EXPECT_EQ(first.shape, (ImageShape{3, 2, 2}));
   std::vector<std::uint8_t> moved(36);
   for (std::size_t n = 0; n < 3; ++n) {
     for (std::size_t c = 0; c < 3; ++c) {
-      for (std::size_t p = 0; p < 4; ++p) moved[n * 12 + p * 3 + c] = counting(36)[n * 12 + c * 4 + p];
+      for (std::size_t p = 0; p < 4; ++p) moved[n * 12 + p * 3 + c] = numbers(36)[n * 12 + c * 4 + p];
     }
   }
-  const DataSet last = load({{"x_train.npy", npy("|u1", "(3, 2, 2, 3)", raw(moved))}, kLabels});
+  const DataSet last = load({{"x_train.npy", npy("|u1", "(3, 2, 2, 3)", raw(moved))}, kNpyLabels});
   EXPECT_EQ(last.shape, first.shape);
   for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(sample(first.train, n), sample(last.train, n));
 }
@@ -159,7 +159,7 @@ TEST_F(Npz, EveryChangedByteIsReadOrRejectedButNeverCrashes) {
 
 TEST_F(Npz, BadArraysAreRejectedByName) {
   const auto x = [](const std::string& array) {
-    return std::vector<Member>{{"x_train.npy", array}, kLabels};
+    return std::vector<Member>{{"x_train.npy", array}, kNpyLabels};
   };
   const auto y = [](const std::string& array) {
     return std::vector<Member>{small_set()[0], {"y_train.npy", array}};
@@ -170,14 +170,14 @@ TEST_F(Npz, BadArraysAreRejectedByName) {
       {x(npy("<f4", "(3, 1)", raw(std::vector<float>{1, nan, 2}))), "not a number"},
       {x(npy("<f8", "(3, 1)", raw(std::vector<double>{1, infinity, 2}))), "infinite"},
       {x(npy("<f8", "(3, 1)", raw(std::vector<double>{1, huge, 2}))), "too large"},
-      {x(npy("|u1", "(3, 2, 4)", raw(counting(24)), "True")), "Fortran"},
+      {x(npy("|u1", "(3, 2, 4)", raw(numbers(24)), "True")), "Fortran"},
       {x(npy(">f4", "(3, 1)", std::string(12, '\0'))), "big-endian"},
       {x(npy("|O", "(3, 1)", std::string(24, '\0'))), "x_train"},
       {x(npy("<f2", "(3, 1)", std::string(6, '\0'))), "<f2"},
-      {x(npy("|u1", "(4, 2, 3)", raw(counting(24)))), "do not belong together"},
-      {x(npy("|u1", "(3, 2, 5)", raw(counting(24)))), "claims more"},
-      {x(npy("|u1", "(3, 2, 3)", raw(counting(24)))), "do not agree"},
-      {x(npy("|u1", "(18446744073709551615, 18446744073709551615)", raw(counting(24)))), "claims more"},
+      {x(npy("|u1", "(4, 2, 3)", raw(numbers(24)))), "do not belong together"},
+      {x(npy("|u1", "(3, 2, 5)", raw(numbers(24)))), "claims more"},
+      {x(npy("|u1", "(3, 2, 3)", raw(numbers(24)))), "do not agree"},
+      {x(npy("|u1", "(18446744073709551615, 18446744073709551615)", raw(numbers(24)))), "claims more"},
       {x(npy("|u1", "(99999999999999999999,)", "")), "shape"},
       {x(npy("|u1", "(0, 2, 4)", "")), "empty"},
       {x(npy("|u1", "(3, 0, 4)", "")), "empty"},
@@ -190,8 +190,8 @@ TEST_F(Npz, BadArraysAreRejectedByName) {
       {y(npy("<f4", "(3,)", raw(std::vector<float>{0, 1, 2}))), "floats"},
       {y(npy("|u1", "(3, 2)", std::string(6, '\0'))), "argmax"},
       {{small_set()[0]}, "no y_train"},
-      {{kLabels}, "no x_train"},
-      {{small_set()[0], kLabels, {"x_test.npy", small_set()[0].content}}, "y_test"},
+      {{kNpyLabels}, "no x_train"},
+      {{small_set()[0], kNpyLabels, {"x_test.npy", small_set()[0].content}}, "y_test"},
       {{}, "no x_train"},
   };
   for (const auto& [members, expected] : cases) {

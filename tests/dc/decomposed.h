@@ -83,12 +83,12 @@ inline double hinge_of(const naive::Tensor& scores, std::int64_t sample, int tru
   return worst;
 }
 
-inline MarginMatrix random_margins(int classes, Random& random) {
+inline MarginMatrix random_margins(int count, Random& random) {
   std::vector<float> values;
-  for (int predicted = 0; predicted < classes; ++predicted)
-    for (int truth = 0; truth < classes; ++truth)
+  for (int predicted = 0; predicted < count; ++predicted)
+    for (int truth = 0; truth < count; ++truth)
       values.push_back(predicted == truth ? 0.0f : static_cast<float>(random.uniform(0, 2)));
-  return MarginMatrix(classes, values);
+  return MarginMatrix(count, values);
 }
 
 }  // namespace lwsvm

@@ -11,7 +11,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int samples = 37, chunk = 10;
+constexpr int kSamples = 37, kChunk = 10;
 
 // Channels last, from the naive network's channels first.
 double channels_last(const naive::Tensor& t, std::int64_t n, std::int64_t i) {
@@ -23,10 +23,10 @@ double channels_last(const naive::Tensor& t, std::int64_t n, std::int64_t i) {
 TEST(LayerInputs, AreWhatTheNetworkComputesCachedOrNot) {
   for (const NamedNet& net : all_nets()) {
     const Graph graph = net.make(1);
-    const VectorSource source = clusters(samples, 2);
-    naive::Tensor images(image, samples);
+    const VectorSource source = clusters(kSamples, 2);
+    naive::Tensor images(image, kSamples);
     std::vector<float> buffer(at(images.size()));
-    for (int n = 0; n < samples; ++n) {
+    for (int n = 0; n < kSamples; ++n) {
       source.read(n, buffer.data());
       std::copy(buffer.begin(), buffer.end(), images.values.begin() + n * images.size());
     }
@@ -35,9 +35,9 @@ TEST(LayerInputs, AreWhatTheNetworkComputesCachedOrNot) {
       SCOPED_TRACE(net.name + ", open " + graph.node(open).name);
       const Tail tail = cut_tail(graph, open);
       const Threads threads(2);
-      LayerInputs cached(graph, tail, source, -1, chunk, std::numeric_limits<std::uint64_t>::max(), threads);
-      LayerInputs recomputed(graph, tail, source, -1, chunk, cached.bytes() - 1, threads);
-      LayerInputs fits(graph, tail, source, -1, chunk, cached.bytes(), threads);
+      LayerInputs cached(graph, tail, source, -1, kChunk, std::numeric_limits<std::uint64_t>::max(), threads);
+      LayerInputs recomputed(graph, tail, source, -1, kChunk, cached.bytes() - 1, threads);
+      LayerInputs fits(graph, tail, source, -1, kChunk, cached.bytes(), threads);
       EXPECT_TRUE(cached.cached() && fits.cached());
       EXPECT_FALSE(recomputed.cached());
       EXPECT_EQ(recomputed.bytes(), 0u);

@@ -32,7 +32,7 @@ std::int64_t parameters(const Graph& graph) {
   return static_cast<std::int64_t>(graph.parameters().size());
 }
 
-std::string error_of(const std::string& arch, const Shape& input = {1, 28, 28}) {
+std::string arch_error(const std::string& arch, const Shape& input = {1, 28, 28}) {
   try {
     build(arch, input);
   } catch (const Error& error) {
@@ -93,8 +93,8 @@ TEST(Arch, NobiasTakesEveryBiasAndNothingElse) {
       if (node.has_weights()) biases += node.shape[0];
     EXPECT_EQ(parameters(without), parameters(with) - biases) << arch;
   }
-  EXPECT_THAT(error_of("nobias:"), HasSubstr("empty"));
-  EXPECT_THAT(error_of("nobais:mnist"), HasSubstr("[arch]"));
+  EXPECT_THAT(arch_error("nobias:"), HasSubstr("empty"));
+  EXPECT_THAT(arch_error("nobais:mnist"), HasSubstr("[arch]"));
 }
 
 TEST(Arch, Resnet20IsThatOfTheAuthors) {
@@ -171,11 +171,11 @@ TEST(Arch, EveryTokenBuilds) {
 }
 
 TEST(Arch, ErrorsPointAtTheToken) {
-  EXPECT_EQ(error_of("conv12x5-reul-pool2"),
+  EXPECT_EQ(arch_error("conv12x5-reul-pool2"),
             "[arch] conv12x5-reul-pool2: unknown token 'reul', did you mean 'relu'?\n"
             "                ^~~~");
-  EXPECT_EQ(error_of("mnits"), "[arch] mnits: unknown token 'mnits', did you mean 'mnist'?\n       ^~~~~");
-  EXPECT_THAT(error_of("relu-cnov12x5"),
+  EXPECT_EQ(arch_error("mnits"), "[arch] mnits: unknown token 'mnits', did you mean 'mnist'?\n       ^~~~~");
+  EXPECT_THAT(arch_error("relu-cnov12x5"),
               HasSubstr("unknown token 'cnov12x5', did you mean 'conv'?\n            ^~~~~~~~"));
 }
 
@@ -219,7 +219,7 @@ TEST(Arch, EveryErrorHasItsPlace) {
                                                        {"res(dense5)", 0},
                                                        {"inception(pool2|relu)", 0}};
   for (const auto& [arch, offset] : cases) {
-    const std::string error = error_of(arch, {1, 28, 28});
+    const std::string error = arch_error(arch, {1, 28, 28});
     const std::size_t line = error.rfind('\n');
     ASSERT_NE(line, std::string::npos) << arch << ": " << error;
     EXPECT_EQ(error.find('^'), line + 1 + 7 + offset) << arch << "\n" << error;
@@ -228,11 +228,11 @@ TEST(Arch, EveryErrorHasItsPlace) {
 }
 
 TEST(Arch, RefusesWhatWouldNotFitIntoMemory) {
-  EXPECT_THAT(error_of("dense100000-dense100000"), HasSubstr("parameters"));
-  EXPECT_THAT(error_of("conv1000000x1"), HasSubstr("too large"));
+  EXPECT_THAT(arch_error("dense100000-dense100000"), HasSubstr("parameters"));
+  EXPECT_THAT(arch_error("conv1000000x1"), HasSubstr("too large"));
   std::string deep;
   for (int i = 0; i < 10000; ++i) deep += "res(";
-  EXPECT_THAT(error_of(deep), HasSubstr("nested"));
+  EXPECT_THAT(arch_error(deep), HasSubstr("nested"));
   EXPECT_THROW(build(""), Error);
   EXPECT_THROW(build_network("mnist", {1, 28, 28}, 1, {}, {}, 0), Error);
   EXPECT_THROW(build_network("mnist", {1, 0, 28}, 10, {}, {}, 0), Error);

@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string error_of(std::string_view bytes) {
+std::string reader_error(std::string_view bytes) {
   try {
     from_onnx_bytes(bytes, "test.onnx");
   } catch (const Error& error) {
@@ -139,13 +139,14 @@ TEST(OnnxReader, AutoPadIsThatOfTheInput) {
 }
 
 TEST(OnnxReader, SaysWhatTheFileReallyIs) {
-  EXPECT_THAT(error_of(""), HasSubstr("empty"));
-  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+  EXPECT_THAT(reader_error(""), HasSubstr("empty"));
+  EXPECT_THAT(reader_error("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
               HasSubstr("Git LFS pointer"));
-  EXPECT_THAT(error_of("\n <!DOCTYPE html><html></html>"), HasSubstr("web page"));
-  EXPECT_THAT(error_of(std::string("PK\x03\x04", 4) + "xxxx"), HasSubstr("zip"));
-  EXPECT_THAT(error_of("just some text"), AllOf(HasSubstr("[onnx] test.onnx: "), HasSubstr("not an ONNX")));
-  EXPECT_THAT(error_of(std::string(1000, '\0')), HasSubstr("not an ONNX"));
+  EXPECT_THAT(reader_error("\n <!DOCTYPE html><html></html>"), HasSubstr("web page"));
+  EXPECT_THAT(reader_error(std::string("PK\x03\x04", 4) + "xxxx"), HasSubstr("zip"));
+  EXPECT_THAT(reader_error("just some text"),
+              AllOf(HasSubstr("[onnx] test.onnx: "), HasSubstr("not an ONNX")));
+  EXPECT_THAT(reader_error(std::string(1000, '\0')), HasSubstr("not an ONNX"));
   TemporaryFolder folder;
   EXPECT_THROW(read_onnx(folder / "absent.onnx"), Error);
   const auto error_at = [](const std::filesystem::path& path) -> std::string {

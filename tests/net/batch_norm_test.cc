@@ -18,7 +18,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr int classes = 4;
+constexpr int kClasses = 4;
 
 std::shared_ptr<const Layer> convolution3x3(std::int64_t in, std::int64_t out) {
   ConvolutionSpec spec;
@@ -41,7 +41,7 @@ Graph image_net() {  // two normalisations of images, a shortcut around the seco
   x = graph.add("bn2", layer<BatchNormLayer>(5), {x});
   x = graph.add("add", layer<AddLayer>(), {fork, x});
   x = graph.add("flatten", layer<FlattenLayer>(), {x});
-  graph.add("dense", layer<DenseLayer>(75, classes), {x});
+  graph.add("dense", layer<DenseLayer>(75, kClasses), {x});
   return graph;
 }
 
@@ -52,18 +52,18 @@ Graph vector_net() {  // normalisations at the start, in the middle and at the v
   x = graph.add("dense1", layer<DenseLayer>(6, 9), {x});
   x = graph.add("bn1", layer<BatchNormLayer>(9, 0.1f), {x});
   x = graph.add("abs", layer<AbsLayer>(), {x});
-  x = graph.add("dense2", layer<DenseLayer>(9, classes), {x});
-  graph.add("bn2", layer<BatchNormLayer>(classes, 0.1f), {x});
+  x = graph.add("dense2", layer<DenseLayer>(9, kClasses), {x});
+  graph.add("bn2", layer<BatchNormLayer>(kClasses, 0.1f), {x});
   return graph;
 }
 
 Graph parallel_net() {  // one value normalised twice, and a normalisation that nobody reads
   Graph graph;
   const int x = graph.add_input("x", {6});
-  const int dense = graph.add("dense1", layer<DenseLayer>(6, classes), {x});
-  const int a = graph.add("bn1", layer<BatchNormLayer>(classes, 0.1f), {dense});
-  const int b = graph.add("bn2", layer<BatchNormLayer>(classes, 0.1f), {dense});
-  graph.add("unread", layer<BatchNormLayer>(classes, 0.1f), {a});
+  const int dense = graph.add("dense1", layer<DenseLayer>(6, kClasses), {x});
+  const int a = graph.add("bn1", layer<BatchNormLayer>(kClasses, 0.1f), {dense});
+  const int b = graph.add("bn2", layer<BatchNormLayer>(kClasses, 0.1f), {dense});
+  graph.add("unread", layer<BatchNormLayer>(kClasses, 0.1f), {a});
   const int relu = graph.add("relu", layer<ReluLayer>(), {b});
   graph.add("add", layer<AddLayer>(), {a, relu, dense});
   return graph;
@@ -76,14 +76,14 @@ void expect_trains_like_naive(Graph graph, int samples, std::uint64_t seed) {
   const VectorSource source = [&] {
     Random random(seed, 31);
     std::vector<std::int32_t> labels(at(samples));
-    for (auto& label : labels) label = static_cast<std::int32_t>(random.below(classes));
+    for (auto& label : labels) label = static_cast<std::int32_t>(random.below(kClasses));
     const auto& values = setting.inputs[0].values;
     return VectorSource(element_count(graph.node(0).shape), {values.begin(), values.end()}, labels);
   }();
   std::vector<std::int32_t> batch(at(samples)), labels;
   std::iota(batch.begin(), batch.end(), 0);
   for (int i = 0; i < samples; ++i) labels.push_back(source.label(i));
-  const Loss loss(LossKind::cross_entropy, MarginMatrix(classes));
+  const Loss loss(LossKind::cross_entropy, MarginMatrix(kClasses));
   const auto objective = [&](const naive::Setting& there) {
     return naive_loss(loss, naive::run(graph, there).values[at(graph.scores())], labels) / samples;
   };
@@ -159,14 +159,14 @@ TEST(BatchNorm, FrozenOnABatchScoresAsInTrainingOnIt) {
   Graph graph;
   const int x = graph.add_input("x", {6});
   const int bn = graph.add("bn", layer<BatchNormLayer>(6, 1e-5f, 1.0f), {x});
-  graph.add("dense", layer<DenseLayer>(6, classes), {bn});
+  graph.add("dense", layer<DenseLayer>(6, kClasses), {bn});
   randomise(graph, 4);
   constexpr int samples = 1000;  // so that unbiased and biased variance agree to 0.1%
-  const VectorSource source = random_source({6}, samples, classes, 4);
+  const VectorSource source = random_source({6}, samples, kClasses, 4);
   std::vector<std::int32_t> batch(samples);
   std::iota(batch.begin(), batch.end(), 0);
   const Threads threads(2);
-  const Loss loss(LossKind::hinge, MarginMatrix(classes));
+  const Loss loss(LossKind::hinge, MarginMatrix(kClasses));
   std::vector<float> gradient(graph.parameters().size());
   const double before = Evaluator(graph, threads).evaluate(source, loss).mean_loss();
   const double training =

@@ -19,9 +19,9 @@
 namespace lwsvm {
 namespace {
 
-constexpr int samples = 3;
+constexpr int kSamples = 3;
 
-WindowSpec window(std::int64_t size, std::int64_t stride, std::int64_t padding) {
+WindowSpec square_window(std::int64_t size, std::int64_t stride, std::int64_t padding) {
   WindowSpec spec;
   spec.height = spec.width = size;
   spec.stride_height = spec.stride_width = stride;
@@ -34,16 +34,16 @@ Graph net_of_all_pieces() {
   ConvolutionSpec conv;
   conv.in_channels = 2;
   conv.out_channels = 6;
-  conv.window = window(3, 1, 1);
+  conv.window = square_window(3, 1, 1);
   Graph graph;
   int x = graph.add_input("x", {2, 7, 7});
   const int c = graph.add("conv", layer<ConvolutionLayer>(conv), {x});
   const int bn = graph.add("bn", layer<BatchNormLayer>(6), {c});
   const int alone = graph.add("absorbed", layer<ReluLayer>(), {bn});
-  const int pool = graph.add("pool", layer<MaxPoolLayer>(window(2, 2, 0)), {alone});
+  const int pool = graph.add("pool", layer<MaxPoolLayer>(square_window(2, 2, 0)), {alone});
   const int shared = graph.add("shared", layer<ReluLayer>(), {c});
-  const int overlapping = graph.add("overlapping", layer<MaxPoolLayer>(window(3, 2, 0)), {shared});
-  const int average = graph.add("average", layer<AveragePoolLayer>(window(3, 2, 0), true), {shared});
+  const int overlapping = graph.add("overlapping", layer<MaxPoolLayer>(square_window(3, 2, 0)), {shared});
+  const int average = graph.add("average", layer<AveragePoolLayer>(square_window(3, 2, 0), true), {shared});
   const int most = graph.add("most", layer<MaximumLayer>(), {pool, overlapping, average});
   const int least = graph.add("least", layer<MaximumLayer>(true), {pool, average});
   x = graph.add("leaky", layer<LeakyReluLayer>(0.2f), {least});
@@ -64,7 +64,7 @@ class Replay : public testing::Test {
  protected:
   explicit Replay(Graph graph = net_of_all_pieces()) : graph_(std::move(graph)) {
     ProgramOptions options;
-    options.samples = samples;
+    options.samples = kSamples;
     options.input_gradients = {0};
     program_ = std::make_unique<Program>(graph_, options);
     program_->load(graph_);
@@ -73,13 +73,13 @@ class Replay : public testing::Test {
 
   std::vector<float> input(std::uint64_t seed) const {
     Random random(seed, 41);
-    return random_floats(samples * element_count(graph_.node(0).shape), -2, 2, random);
+    return random_floats(kSamples * element_count(graph_.node(0).shape), -2, 2, random);
   }
   std::vector<float> run(const std::vector<float>& in, PatternUse use) {
     std::copy(in.begin(), in.end(), program_->input(workspace_));
     program_->forward(workspace_, use);
     const float* out = program_->output(workspace_);
-    return {out, out + samples * program_->output_spec().size()};
+    return {out, out + kSamples * program_->output_spec().size()};
   }
 
   Graph graph_;
@@ -132,7 +132,7 @@ TEST_F(Replay, HasTheSlopeThatBackwardComputes) {
 
 TEST_F(Replay, NeedsNoBackwardPass) {
   ProgramOptions options;
-  options.samples = samples;
+  options.samples = kSamples;
   options.record_patterns = true;
   Program forward_only(graph_, options);
   forward_only.load(graph_);
@@ -141,7 +141,7 @@ TEST_F(Replay, NeedsNoBackwardPass) {
     std::copy(in.begin(), in.end(), forward_only.input(workspace));
     forward_only.forward(workspace, use);
     const float* out = forward_only.output(workspace);
-    return std::vector<float>(out, out + samples * 5);
+    return std::vector<float>(out, out + kSamples * 5);
   };
   const std::vector<float> recorded = run_it(input(1), PatternUse::record);
   EXPECT_EQ(recorded, run(input(1), PatternUse::record));
@@ -186,12 +186,12 @@ TEST(Clip, IsFlatBelowAndHasTheLowerPieceAtItsEnds) {
 }
 
 TEST(MaxPool, GradientGoesToTheFirstOfEqualTaps) {
-  EXPECT_EQ(slope_of(layer<MaxPoolLayer>(window(2, 2, 0)), {{1, 2, 4}}, {{1, 1, 0, 5, 1, 1, 5, 5}}),
+  EXPECT_EQ(slope_of(layer<MaxPoolLayer>(square_window(2, 2, 0)), {{1, 2, 4}}, {{1, 1, 0, 5, 1, 1, 5, 5}}),
             (Slopes{1, 0, 0, 1, 0, 0, 0, 0}));
 }
 
 TEST(MaxPool, NeverPicksPaddingEvenWhereAllIsNegative) {
-  EXPECT_EQ(slope_of(layer<MaxPoolLayer>(window(3, 3, 1)), {{1, 2, 2}}, {{-4, -3, -2, -1}}),
+  EXPECT_EQ(slope_of(layer<MaxPoolLayer>(square_window(3, 3, 1)), {{1, 2, 2}}, {{-4, -3, -2, -1}}),
             (Slopes{0, 0, 0, 1}));
 }
 
@@ -212,7 +212,7 @@ TEST(AbsorbedRelu, IsOffWhereTheWholeWindowIsNotPositive) {
   Graph graph;
   const int x = graph.add_input("x", {1, 2, 6});
   const int relu = graph.add("relu", layer<ReluLayer>(), {x});
-  graph.add("pool", layer<MaxPoolLayer>(window(2, 2, 0)), {relu});
+  graph.add("pool", layer<MaxPoolLayer>(square_window(2, 2, 0)), {relu});
   ProgramOptions options;
   options.input_gradients = {x};
   Program program(graph, options);
