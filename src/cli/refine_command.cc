@@ -21,16 +21,17 @@ int refine(const Common& common, const RefineSettings& settings) {
 }
 
 constexpr const char* kFooter = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
-  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
+  F = sum_l lambda/2 ||w_l - c_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
+over the opened layers l, with the centre c that --centre gives; other layers are constants.
 
 When things stop:
   inner solve   gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer, or MAX-EPOCHS epochs
-                P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
+                P(w) = lambda/2 ||w - c||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
   update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, 4 solves in all
   refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less
                 than 0.5% in a pass, or PASSES passes, or TIME-LIMIT, or Ctrl-C
   kept          the pass end with the best validation accuracy, the start included; ties to the lower F
-With --mode paper: mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
+With --mode paper: c = 0 and F over all layers, mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
 
 }  // namespace
 
@@ -50,6 +51,9 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option(
       "--lambda", settings->lambda,
       "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
+  sub->add_option("--centre", settings->centre,
+                  "where the regulariser pulls to: start (the network as read), zero, or another ONNX file "
+                  "(default: what the file remembers, else zero for networks of lwsvm, start for others)");
   sub->add_option("--mu", settings->refine.mu, "fixes the proximal weight (default: adapted)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--passes", settings->refine.passes, "passes over the layers, at most")

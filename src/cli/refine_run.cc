@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
+#include "cli/centre.h"
 #include "cli/model_input.h"
 #include "cli/refine_choices.h"
 #include "cli/run_folder.h"
@@ -145,14 +146,31 @@ std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
 }
 
-RefineOptions refine_options(const RefineSettings& settings, Model& model, double hinge, const Task& task,
-                             const Threads& threads, Terminal& terminal) {
+// F as the paper has it, over all layers and around zero.
+bool is_papers_objective(const RefineOptions& options) {
+  return options.mode == RefineMode::paper || options.regularise_all;
+}
+
+// A resumed run has the centre's weights in its checkpoint.
+Centre centre_for(const RefineSettings& settings, const RefineOptions& options, const Model& model,
+                  bool resumed, Terminal& terminal) {
+  if (is_papers_objective(options)) {
+    if (!settings.centre.empty() && settings.centre != "zero")
+      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}",
+           settings.centre);
+    return {};
+  }
+  if (resumed) return noted_centre(model.info, settings.centre_file);
+  return choose_centre(settings.centre, model, options.layers, settings.input, terminal);
+}
+
+// All but lambda.
+RefineOptions refine_options(const RefineSettings& settings, const Model& model, Terminal& terminal) {
   RefineOptions options = settings.refine;
   options.layers = chosen_layers(settings.layers, model, terminal);
   options.as_stored = [&model](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
-  options.lambda = lambda_for(settings, model, options.layers, hinge, task, threads, terminal);
   options.search =
       pick<Search>("search", settings.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -163,18 +181,24 @@ RefineOptions refine_options(const RefineSettings& settings, Model& model, doubl
   return options;
 }
 
-void note_refining(const RefineSettings& settings, const Task& task, double lambda, Model& model) {
-  model.info.lambda = lambda;
+void note_refining(const RefineSettings& settings, const Task& task, const RefineOptions& options,
+                   const Centre& centre, const Regulariser& regulariser, Model& model) {
+  model.info.lambda = options.lambda;
+  if (is_papers_objective(options))
+    forget_centre(model.info);
+  else
+    note_centre(centre, regulariser, settings.output, model);
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = settings.task.loss;
   note_split(task.choice, model.info);
 }
 
-void announce(const RefineSettings& settings, const Model& model, double lambda, const Threads& threads,
-              Terminal& terminal) {
-  terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", settings.input,
-                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), lambda,
-                threads.count());
+void announce(const RefineSettings& settings, const Model& model, const Regulariser& regulariser,
+              const Centre& centre, const Threads& threads, Terminal& terminal) {
+  terminal.line("{}: {} parameters, {} of them opened, lambda {:.4g} around {}, {} threads", settings.input,
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
+                format_count(regulariser.size()), regulariser.lambda(),
+                centre.at_start ? centre.file.string() : "zero", threads.count());
   terminal.line("start: {}", quality_line(settings.start));
 }
 
@@ -200,6 +224,8 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
   result["seconds"] = refiner.seconds();
   result["dual_bytes"] = refiner.dual_bytes();
   result["end"] = end;
+  result["lambda"] = refiner.regulariser().lambda();
+  result["centre"] = refiner.regulariser().centre().empty() ? "zero" : "start";
   result["model"] = settings.output;
   return result;
 }
@@ -217,10 +243,19 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const Task task(settings.task, &model.info);
   fit_input(model, settings.normalize, task.data, terminal);
   const Threads threads(common.threads);
-  if (!saved) settings.start = quality_of(model, task, 0, threads);  // lambda may depend on the loss
-  const double hinge = settings.start.at("objective");
-  const RefineOptions options = refine_options(settings, model, hinge, task, threads, terminal);
-  if (!saved) settings.start["objective"] = options.lambda * model.graph.half_squared_norm() + hinge;
+  RefineOptions options = refine_options(settings, model, terminal);
+  Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
+  options.centre = std::move(centre.weights);
+  if (centre.at_start) settings.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  if (!saved) {
+    settings.start = quality_of(model, task, Regulariser(model.graph, 0), threads);
+    const double hinge = settings.start.at("objective");  // lambda may depend on it
+    options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
+    const Regulariser regulariser = make_regulariser(model.graph, options);
+    settings.start["objective"] = regulariser.value(model.graph.parameters()) + hinge;
+  } else {
+    options.lambda = lambda_for(settings, model, options, centre.at_start, 0, task, threads, terminal);
+  }
   settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   const double time_limit =
       settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
@@ -232,8 +267,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
         "the network may have been trained on the {} validation samples, which then say little; --val 0 "
         "--passes N refines on all samples, N passes",
         format_count(task.validation.size()));
-  note_refining(settings, task, options.lambda, model);
-  announce(settings, model, options.lambda, threads, terminal);
+  note_refining(settings, task, options, centre, refiner.regulariser(), model);
+  announce(settings, model, refiner.regulariser(), centre, threads, terminal);
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
   const InterruptGuard guard;
@@ -249,6 +284,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const RefineEnd end = refiner.run(reporter);
   if (end != RefineEnd::stopped) reporter.save();
   refiner.keep_chosen();
+  note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
 
   RunResult result;
@@ -263,7 +299,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   else
     terminal.line("done: {}; kept the network of pass {}", reason,
                   options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
-  result.values = result_of(settings, refiner, reason, quality_of(model, task, options.lambda, threads));
+  result.values =
+      result_of(settings, refiner, reason, quality_of(model, task, refiner.regulariser(), threads));
   if (reporter.timed_out()) result.values["time_limit"] = settings.time_limit;
   if (log && result.over) write_end(*log, result.values);
   return result;

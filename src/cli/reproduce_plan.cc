@@ -211,6 +211,8 @@ class Planner {
     if (mode != "paper") settings.refine.patience = kPatience;
     settings.lambda = fmt::format("{}", lambda);
     settings.layers = extent_.layers;
+    settings.centre = "zero";
+    settings.refine.regularise_all = true;  // the paper's objective, that of the other rows
     settings.refine.passes = extent_.passes;
     settings.time_limit = extent_.time_limit;
     settings.limit_counts_all_starts = true;

@@ -6,10 +6,11 @@ namespace lwsvm::cli {
 
 using nlohmann::json;
 
-json quality_of(const Model& model, const Task& task, double lambda, const Threads& threads) {
+json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
+                const Threads& threads) {
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(task.training, task.loss);
-  json quality{{"objective", evaluator.objective(train, lambda)},
+  json quality{{"objective", evaluator.objective(train, regulariser)},
                {"accuracy", train.accuracy()},
                {"train_accuracy", train.accuracy()}};
   if (task.validation.size() > 0)

@@ -145,7 +145,7 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
   const Summary& summary = result.summary;
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(data.train, loss);
-  const double objective = evaluator.objective(train, command.solver.lambda);
+  const double objective = evaluator.objective(train, Regulariser(model.graph, command.solver.lambda));
   const double gap = objective - summary.dual, relative_gap = relative(gap, objective);
   explain_stop(terminal, command, summary, relative_gap);
   nlohmann::ordered_json record{

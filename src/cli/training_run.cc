@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "cli/centre.h"
 #include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
@@ -67,6 +68,7 @@ void complete(TrainSettings& settings, const Model& model, const DataSet& data, 
 
 void note_training(const TrainSettings& settings, const Task& task, Model& model) {
   model.info.lambda = settings.train.lambda;
+  forget_centre(model.info);  // all layers, around zero
   model.info.data = task.data.name;
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
@@ -222,7 +224,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
                   settings.run_folder.empty()
                       ? ""
                       : fmt::format("; go on with `lwsvm train --resume {}`", settings.run_folder));
-  result.values = quality_of(model, task, settings.train.lambda, threads);
+  result.values = quality_of(model, task, Regulariser(model.graph, settings.train.lambda), threads);
   result.values["epochs"] = trainer.epoch();
   result.values["seconds"] = trainer.seconds();
   result.values["model"] = settings.output;

@@ -12,12 +12,6 @@ namespace {
 constexpr double kFirstMuOverLambda = 100;  // of an inner solve: its first epoch stays close to w_t
 constexpr std::uint64_t kMostFurtherSolves = 2;
 
-double half_square(std::span<const float> w) {
-  double sum = 0;
-  for (float x : w) sum += static_cast<double>(x) * static_cast<double>(x);
-  return sum / 2;
-}
-
 }  // namespace
 
 // An open layer: its problem, its solver, and where the trust region is with it.
@@ -144,8 +138,10 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
   BlockAscent& blocks = problem->blocks();
   std::vector<float> anchor = weights(node);
   auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
-      new ActiveSolve{node, seed, std::move(problem), BcfwSolver(blocks, anchor, options, ground_.threads),
-                      mu, anchor});
+      new ActiveSolve{
+          node, seed, std::move(problem),
+          BcfwSolver(blocks, anchor, options, ground_.threads, ground_.regulariser.layer_centre(node)), mu,
+          anchor});
   active->level = static_cast<std::uint64_t>(level);
   active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
   if (active_) {                                        // the same update, in a wider space
@@ -211,7 +207,9 @@ void LayerUpdater::describe_solve(const Summary& summary, LayerUpdate& update) c
 // Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
 LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
   ActiveSolve& active = *active_;
-  const double others = options_.lambda * (graph_.half_squared_norm() - half_square(active.anchor));
+  const Regulariser& regulariser = ground_.regulariser;
+  const double others = options_.lambda * (regulariser.half_square(graph_.parameters()) -
+                                           regulariser.layer_half_square(active.node, active.anchor));
   Candidate best;
   best.trial.before = current_.objective;
   best.trial.after = std::numeric_limits<double>::infinity();
@@ -220,7 +218,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
   const auto consider = [&](std::span<const double> w, bool last) {
     const bool rounded = set_rounded(active.node, w);
     const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
-    const double objective = ground_.evaluator.objective(training, options_.lambda);
+    const double objective = ground_.evaluator.objective(training, regulariser);
     if (!(objective < best.trial.after)) return;
     best.training = training;
     best.trial.after = objective;
@@ -235,7 +233,8 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
   const WeightVector point{std::span<const float>(chosen)};
   const double surrogate =
       is_last && summary.certified ? summary.mean_loss : active.problem->blocks().mean_loss(point.view());
-  best.trial.model = others + options_.lambda * half_square(chosen) + surrogate;
+  best.trial.model =
+      others + options_.lambda * regulariser.layer_half_square(active.node, chosen) + surrogate;
   return best;
 }
 

@@ -30,6 +30,7 @@ struct RefineGround {
   int from = -1;
   const Loss& loss;
   const RefineOptions& options;
+  const Regulariser& regulariser;
   const Threads& threads;
   Evaluator& evaluator;
 };

@@ -8,6 +8,8 @@ namespace lwsvm {
 
 void RefineOptions::validate() const {
   if (!(lambda > 0) || !std::isfinite(lambda)) fail("refine", "lambda is {}; it must be positive", lambda);
+  if (!centre.empty() && (regularise_all || mode == RefineMode::paper))
+    fail("refine", "a regulariser over all layers is around zero: leave out --centre");
   if (mu && (!(*mu >= 0) || !std::isfinite(*mu))) fail("refine", "mu is {}; it must be 0 or more", *mu);
   if (passes < 0) fail("refine", "{} passes; give 0 or more", passes);
   if (patience < 1) fail("refine", "a patience of {}; give 1 or more", patience);

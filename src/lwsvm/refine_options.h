@@ -16,6 +16,11 @@ enum class RefineMode { standard, paper };
 struct RefineOptions {
   std::vector<int> layers;  // nodes to open; empty: all that can be
   double lambda = 1e-3;
+  // Where the regulariser pulls to, laid out as the graph's parameters (only the opened layers count); empty:
+  // zero.
+  std::vector<float> centre;
+  // Layers that are not opened count in F too, as they do in [BZK17]; always so in paper mode.
+  bool regularise_all = false;
   std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
   int passes = 10;
   int patience =

@@ -20,6 +20,10 @@ std::vector<double> flat(const NetworkQuality& q) {
   return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy};
 }
 
+std::vector<int> opened_layers(const Graph& graph, const RefineOptions& options) {
+  return options.layers.empty() ? refinable_layers(graph) : options.layers;
+}
+
 NetworkQuality quality_of(std::span<const double> values) {
   return {values[0], values[1], values[2], values[3]};
 }
@@ -40,16 +44,23 @@ std::string_view to_string(RefineEnd end) {
   return "";
 }
 
+Regulariser make_regulariser(const Graph& graph, const RefineOptions& options) {
+  if (options.mode == RefineMode::paper || options.regularise_all) return Regulariser(graph, options.lambda);
+  return Regulariser(graph, options.lambda, opened_layers(graph, options), options.centre);
+}
+
 Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
                  const RefineOptions& options, const Threads& threads)
     : graph_(graph),
       loss_(loss),
       options_(options),
       threads_(threads),
-      layers_(options.layers.empty() ? refinable_layers(graph) : options.layers),
+      layers_(opened_layers(graph, options)),
+      regulariser_(make_regulariser(graph, options)),
       train_(&train),
       validation_(validation && validation->size() > 0 ? validation : nullptr) {
   options_.validate();
+  options_.centre = {};  // the regulariser has it
   LWSVM_CHECK(loss.kind() == LossKind::hinge);
   if (element_count(graph.node(graph.scores()).shape) != loss.classes())
     fail("refine", "the network has {} scores but the margins are for {} classes",
@@ -63,7 +74,8 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
     if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
   keep_frozen_prefix();
   evaluator_.emplace(graph_, threads_, from_);
-  updater_.emplace(RefineGround{graph_, *train_, from_, loss_, options_, threads_, *evaluator_});
+  updater_.emplace(
+      RefineGround{graph_, *train_, from_, loss_, options_, regulariser_, threads_, *evaluator_});
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
 }
 
@@ -86,7 +98,7 @@ void Refiner::keep_frozen_prefix() {
 NetworkQuality Refiner::quality(const LossSums& training) {
   NetworkQuality quality;
   quality.train_loss = training.mean_loss();
-  quality.objective = evaluator_->objective(training, options_.lambda);
+  quality.objective = evaluator_->objective(training, regulariser_);
   quality.train_accuracy = training.accuracy();
   if (validation_) quality.val_accuracy = evaluator_->evaluate(*validation_, loss_).accuracy();
   return quality;
@@ -171,6 +183,7 @@ void Refiner::keep_chosen() {
 void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put_view("refine.parameters", std::span<const float>(graph_.parameters()));
   checkpoint.put_view("refine.best_parameters", std::span<const float>(best_parameters_));
+  checkpoint.put_view("refine.centre", std::span<const float>(regulariser_.centre()));
   checkpoint.put("refine.start", flat(start_));
   checkpoint.put("refine.current", flat(current_));
   checkpoint.put("refine.best", flat(best_));
@@ -184,10 +197,20 @@ void Refiner::save(Checkpoint& checkpoint) const {
   if (updater_->is_open()) updater_->save(checkpoint);
 }
 
+// The network may have moved since: the centre is that of the beginning.
+void Refiner::restore_centre(Checkpoint& checkpoint) {
+  std::vector<float> centre = checkpoint.take<float>("refine.centre");
+  if (!centre.empty() && std::ssize(centre) != regulariser_.size())
+    fail("checkpoint", "the centre holds {} numbers, the opened layers {}: it belongs to another run",
+         centre.size(), regulariser_.size());
+  regulariser_.set_centre(std::move(centre));
+}
+
 void Refiner::restore(Checkpoint checkpoint) {
   std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()),
                     graph_.parameters().begin());
   best_parameters_ = checkpoint.take<float>("refine.best_parameters");
+  restore_centre(checkpoint);
   start_ = quality_of(checkpoint.get<double>("refine.start", 4));
   current_ = quality_of(checkpoint.get<double>("refine.current", 4));
   best_ = quality_of(checkpoint.get<double>("refine.best", 4));

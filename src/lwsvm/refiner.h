@@ -25,11 +25,16 @@
 #include "net/evaluator.h"
 #include "net/graph.h"
 #include "net/loss.h"
+#include "net/regulariser.h"
 
 namespace lwsvm {
 
 enum class RefineEnd { passes_done, validation_fell, little_gained, stopped };
 std::string_view to_string(RefineEnd end);
+
+// R of a refinement with these options: over the opened layers around the centre; in paper mode over all,
+// around zero.
+Regulariser make_regulariser(const Graph& graph, const RefineOptions& options);
 
 class Refiner {
  public:
@@ -42,6 +47,7 @@ class Refiner {
   // within a pass, where it was if that is better still; or the last.
   void keep_chosen();
 
+  const Regulariser& regulariser() const { return regulariser_; }
   const NetworkQuality& start() const { return start_; }
   const std::vector<int>& layers() const { return layers_; }
   int pass() const { return pass_; }
@@ -62,13 +68,15 @@ class Refiner {
   void count(const LayerUpdate& update);
   bool current_is_best() const;  // better than the best pass end so far
   std::optional<RefineEnd> finish_pass();
+  void restore_centre(Checkpoint& checkpoint);
 
   Graph& graph_;
   const Loss& loss_;
   RefineOptions options_;
   Threads threads_;
   std::vector<int> layers_;  // output to input
-  int from_ = -1;            // the node that samples enter at: what comes before it is frozen
+  Regulariser regulariser_;
+  int from_ = -1;  // the node that samples enter at: what comes before it is frozen
   std::unique_ptr<PrefixSource> train_prefix_, validation_prefix_;
   const SampleSource* train_;       // values of that node
   const SampleSource* validation_;  // null: none

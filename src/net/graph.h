@@ -61,8 +61,6 @@ class Graph {
   std::vector<float>& statistics() { return statistics_; }
   const std::vector<float>& statistics() const { return statistics_; }
 
-  // 1/2 sum of squares of everything regularised, accumulated in double.
-  double half_squared_norm() const;
   // 1 for every regularised parameter, 0 for the others.
   std::vector<std::uint8_t> regularised_mask() const;
 

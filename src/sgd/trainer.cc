@@ -110,7 +110,7 @@ EpochResult Trainer::evaluate(double samples_per_second, bool wanted) {
   if (!wanted) return result;
   const LossSums train = evaluator_.evaluate(train_, loss_);
   result.train_loss = train.mean_loss();
-  result.objective = evaluator_.objective(train, options_.lambda);
+  result.objective = evaluator_.objective(train, Regulariser(graph_, options_.lambda));
   result.train_accuracy = train.accuracy();
   if (validation_) result.val_accuracy = evaluator_.evaluate(*validation_, loss_).accuracy();
   return result;

@@ -142,7 +142,8 @@ TEST(Evaluator, SumsWhatTheNaiveNetworkScores) {
       if (node.has_weights())
         for (std::int64_t i = node.trained.begin; i < node.trained.end(); ++i)
           squares += std::pow(static_cast<double>(graph.parameters()[at(i)]), 2);
-    EXPECT_NEAR(evaluator.objective(sums, 0.01), 0.01 / 2 * squares + sums.loss / samples, 1e-9);
+    EXPECT_NEAR(evaluator.objective(sums, Regulariser(graph, 0.01)), 0.01 / 2 * squares + sums.loss / samples,
+                1e-9);
   }
   // It reads the parameters anew every time.
   const Loss loss(LossKind::hinge, MarginMatrix(10));
