@@ -39,8 +39,10 @@ bool may_know_validation(const ModelInfo& info, const Task& task) {
 
 class RefineReporter final : public RefineObserver {
  public:
-  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model, double time_limit)
-      : terminal_(terminal), settings_(settings), model_(model), time_limit_(time_limit) {}
+  // `clock` runs since the command began.
+  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model,
+                 const Stopwatch& clock, double time_limit)
+      : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
 
   void attach(Refiner& refiner, RunLog* log) {
     refiner_ = &refiner;
@@ -50,8 +52,19 @@ class RefineReporter final : public RefineObserver {
   void on_open(int pass, const std::string& layer) override {
     pass_ = pass;
     layer_ = layer;
-    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer),
-                 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs));
+    const auto most =
+        layer == "sweep" ? 1000 : 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs);
+    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer), most);
+  }
+
+  void on_race(double eta, double objective) override {
+    terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", eta, objective);
+  }
+
+  void on_sweep_progress(const SweepProgress& p) override {
+    if (bar_ && bar_->due())
+      bar_->update(static_cast<std::uint64_t>(1000 * p.fraction),
+                   fmt::format("loss {:.5f} eta {:.2g} step {:.2f}", p.loss, p.eta, p.gamma));
   }
 
   void on_progress(const SolveProgress& p) override {
@@ -73,8 +86,10 @@ class RefineReporter final : public RefineObserver {
 
   void on_update(const LayerUpdate& u) override {
     bar_.reset();
-    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}",
-                   u.pass, u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
+    const std::string how = u.form == "sweep" ? fmt::format("eta {:<8.2g} step {:.2f}", u.eta, u.gamma)
+                                              : fmt::format("{:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}",
+                                                            u.form, u.mu, u.epochs, u.gap);
+    terminal_.line("pass {} {:<10} {}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass, u.layer, how, u.before, u.after,
                    u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
                    format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
     if (!log_) return;
@@ -85,6 +100,10 @@ class RefineReporter final : public RefineObserver {
         {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
         {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
     if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
+    if (u.form == "sweep") {
+      record["eta"] = u.eta;
+      record["mean_step"] = u.gamma;
+    }
     record["accepted"] = u.accepted;
     record["reason"] = u.reason;
     record["dual_bytes"] = u.dual_bytes;
@@ -115,31 +134,34 @@ class RefineReporter final : public RefineObserver {
       save();
       return true;
     }
-    if (time_limit_ > 0 && earlier_ + watch_.seconds() > time_limit_) {
-      timed_out_ = true;
-      save();
-      return true;
-    }
     return false;
   }
 
+  // What must be done after the last move is not a move's to take.
+  double seconds_left() override {
+    return time_limit_ > 0 ? time_left() - reserved_ : std::numeric_limits<double>::infinity();
+  }
+  double time_left() const {
+    return time_limit_ > 0 ? time_limit_ - earlier_ - clock_.seconds()
+                           : std::numeric_limits<double>::infinity();
+  }
+  void reserve(double seconds) { reserved_ = seconds; }
+
   void count_earlier(double seconds) { earlier_ = seconds; }
-  bool timed_out() const { return timed_out_; }
 
  private:
   Terminal& terminal_;
   const RefineSettings& settings_;
   const Model& model_;
-  double time_limit_;
+  const Stopwatch& clock_;
+  double time_limit_, reserved_ = 0;
   Refiner* refiner_ = nullptr;
   RunLog* log_ = nullptr;
   std::optional<Progress> bar_;
   int pass_ = 0;
   std::string layer_;
-  bool timed_out_ = false;
   double earlier_ = 0;  // seconds of other starts that count
   CheckpointTimer timer_;
-  Stopwatch watch_;
 };
 
 std::string default_output(const fs::path& input) {
@@ -171,6 +193,10 @@ RefineOptions refine_options(const RefineSettings& settings, const Model& model,
   options.as_stored = [&model](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
+  options.moves =
+      pick<Moves>("moves", settings.moves,
+                  {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
+  if (!options.passes && settings.time_limit.empty()) options.passes = kPasses;
   options.search =
       pick<Search>("search", settings.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -214,6 +240,16 @@ std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task,
   return log;
 }
 
+std::string kept_text(const Refiner& refiner, const RefineOptions& options) {
+  if (options.keep == Keep::last) return "the network of the last move is written";
+  if (refiner.best_move() == 0) return "nothing was better than the start, which is written";
+  const std::string which =
+      fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
+  return refiner.kept_share() == 1 ? which + ", is written"
+                                   : fmt::format("{:.0f}% of the way from the start to {}, is written",
+                                                 100 * refiner.kept_share(), which);
+}
+
 json result_of(const RefineSettings& settings, const Refiner& refiner, std::string_view end, json quality) {
   json result = std::move(quality);
   result["start"] = settings.start;
@@ -233,6 +269,7 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 }  // namespace
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
+  const Stopwatch clock;
   std::optional<SavedRun> saved = open_saved("refine", settings);
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
@@ -247,12 +284,19 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
   options.centre = std::move(centre.weights);
   if (centre.at_start) settings.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  double test_seconds = 0;
   if (!saved) {
-    settings.start = quality_of(model, task, Regulariser(model.graph, 0), threads);
-    const double hinge = settings.start.at("objective");  // lambda may depend on it
+    const Stopwatch watch;
+    NetworkQuality start = evaluate_quality(model, task, Regulariser(model.graph, 0), threads);
+    options.evaluation_seconds = watch.seconds();
+    const double hinge = start.train_loss;  // lambda may depend on it
     options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
     const Regulariser regulariser = make_regulariser(model.graph, options);
-    settings.start["objective"] = regulariser.value(model.graph.parameters()) + hinge;
+    start.objective = regulariser.value(model.graph.parameters()) + hinge;
+    options.start = start;
+    const Stopwatch test_watch;
+    settings.start = with_test(start, model, task, threads);
+    test_seconds = test_watch.seconds();
   } else {
     options.lambda = lambda_for(settings, model, options, centre.at_start, 0, task, threads, terminal);
   }
@@ -260,7 +304,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const double time_limit =
       settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
 
-  RefineReporter reporter(terminal, settings, model, time_limit);
+  RefineReporter reporter(terminal, settings, model, clock, time_limit);
+  reporter.reserve(1.25 * test_seconds + 0.2);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
@@ -283,25 +328,22 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   }
   const RefineEnd end = refiner.run(reporter);
   if (end != RefineEnd::stopped) reporter.save();
-  refiner.keep_chosen();
+  refiner.keep_chosen(reporter.seconds_left());
   note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
 
   RunResult result;
-  result.over = end != RefineEnd::stopped || reporter.timed_out();
+  result.over = end != RefineEnd::stopped;
   result.exit_code = result.over ? done : interrupt_exit_code();
-  const std::string_view reason = reporter.timed_out() ? "time is up" : to_string(end);
-  if (end == RefineEnd::stopped)
-    terminal.line("{}; the best network so far is written{}", reason,
-                  settings.run_folder.empty()
-                      ? ""
-                      : fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder));
-  else
-    terminal.line("done: {}; kept the network of pass {}", reason,
-                  options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
+  const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
+  terminal.line("{}; {}{}", to_string(end), kept_text(refiner, options),
+                unfinished && !settings.run_folder.empty()
+                    ? fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder)
+                    : "");
   result.values =
-      result_of(settings, refiner, reason, quality_of(model, task, refiner.regulariser(), threads));
-  if (reporter.timed_out()) result.values["time_limit"] = settings.time_limit;
+      result_of(settings, refiner, to_string(end), with_test(refiner.current(), model, task, threads));
+  result.values["seconds"] = clock.seconds();
+  if (end == RefineEnd::out_of_time) result.values["time_limit"] = settings.time_limit;
   if (log && result.over) write_end(*log, result.values);
   return result;
 }

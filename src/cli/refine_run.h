@@ -20,7 +20,7 @@ struct RefineSettings {
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
   std::string centre;  // of the regulariser: start, zero, a file; empty: by the kind of network (centre.h)
-  std::string search = "auto", keep = "best", mode = "standard";
+  std::string moves = "auto", search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
   bool limit_counts_all_starts = false;  // else a resumed run has its limit anew
   nlohmann::json start;                  // quality of the input
@@ -36,6 +36,7 @@ struct RefineSettings {
     visit("lambda", self.lambda);
     visit("centre", self.centre);
     visit("regularise_all", self.refine.regularise_all);
+    visit("moves", self.moves);
     visit("search", self.search);
     visit("keep", self.keep);
     visit("mode", self.mode);

@@ -206,6 +206,7 @@ class Planner {
     settings.task.data = plan_.options.data;
     settings.input = network(from);
     settings.mode = mode;
+    settings.moves = "layers";
     settings.keep = "last";  // like the solvers' rows: what the method comes to, not its best by validation
     // The published rule ends at the first pass that validates worse, be it by one sample.
     if (mode != "paper") settings.refine.patience = kPatience;

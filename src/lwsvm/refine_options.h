@@ -7,11 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "lwsvm/moves.h"
+#include "lwsvm/refine_observer.h"
+
 namespace lwsvm {
 
 enum class Search { labels, automatic, full };
 enum class Keep { best, last };
 enum class RefineMode { standard, paper };
+
+inline constexpr int kPasses = 10, kPatience = 12, kPassPatience = 1;
 
 struct RefineOptions {
   std::vector<int> layers;  // nodes to open; empty: all that can be
@@ -22,9 +27,12 @@ struct RefineOptions {
   // Layers that are not opened count in F too, as they do in [BZK17]; always so in paper mode.
   bool regularise_all = false;
   std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
-  int passes = 10;
-  int patience =
-      1;  // passes in a row that may end below the best validation accuracy, the last one ending it
+  Moves moves = Moves::automatic;
+  std::optional<int>
+      passes;  // at most, a sweep counting as one; absent: kPasses, or no end with a time limit
+  // Moves in a row (passes, with Moves::layers) without a better network by validation, the last one ending
+  // it; absent: kPatience, kPassPatience.
+  std::optional<int> patience;
   double gap = 0.4;     // an inner solve ends at gap <= this * (P(w_t) - D)
   int max_epochs = 50;  // of one inner solve
   int batch = 200;
@@ -36,6 +44,10 @@ struct RefineOptions {
   // Rounds a node's weights to what the file they go to can hold (float16, ...), before they are judged; true
   // if that changed one. Empty: float32, which changes nothing.
   std::function<bool(int node, std::span<float> weights)> as_stored;
+
+  // What the network is worth before anything, and how long it took to see that, where the caller knows.
+  std::optional<NetworkQuality> start;
+  double evaluation_seconds = 0;
 
   void validate() const;  // throws Error
 };
