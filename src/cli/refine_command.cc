@@ -22,7 +22,7 @@ int refine(const Common& common, const RefineSettings& settings) {
 
 constexpr const char* kFooter = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
   F = sum_l lambda/2 ||w_l - c_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
-over the opened layers l, with the centre c that --centre gives; other layers are constants.
+over the opened layers l; the others are constants. c is the centre: the network as read, or 0 (--centre).
 
 When things stop:
   inner solve   gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer, or MAX-EPOCHS epochs
@@ -31,7 +31,8 @@ When things stop:
   refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less
                 than 0.5% in a pass, or PASSES passes, or TIME-LIMIT, or Ctrl-C
   kept          the pass end with the best validation accuracy, the start included; ties to the lower F
-With --mode paper: c = 0 and F over all layers, mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
+With --mode paper: F over all layers and c = 0, mu = 10 lambda, one step a batch, stop when the dual rose by less
+than 1% in an epoch, no test.)";
 
 }  // namespace
 
@@ -50,7 +51,8 @@ void add_refine(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option(
       "--lambda", settings->lambda,
-      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
+      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's, else one "
+      "that makes moving the opened layers cost about as much as the loss)");
   sub->add_option("--centre", settings->centre,
                   "where the regulariser pulls to: start (the network as read), zero, or another ONNX file "
                   "(default: what the file remembers, else zero for networks of lwsvm, start for others)");
