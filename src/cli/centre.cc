@@ -125,6 +125,10 @@ bool centred_at_start(const ModelInfo& info) {
   return is_foreign(info) && !info.lambda;
 }
 
+std::string noted_start(const ModelInfo& info) {
+  return centred_at_start(info) ? noted(info, kStart) : "";
+}
+
 Centre noted_centre(const ModelInfo& info, const fs::path& file) {
   return {centred_at_start(info), file, noted(info, kStartSha), {}};
 }

@@ -36,8 +36,9 @@ Centre choose_centre(const std::string& option, const Model& model, std::span<co
                      const std::filesystem::path& input, Terminal& terminal);
 // As the metadata say, without the weights, which came from `file`.
 Centre noted_centre(const ModelInfo& info, const std::filesystem::path& file);
-bool centred_at_start(
-    const ModelInfo& info);  // as it is remembered; for files of others that remember nothing
+// As it is remembered, or true for a file of another program that remembers nothing.
+bool centred_at_start(const ModelInfo& info);
+std::string noted_start(const ModelInfo& info);  // the file at which it is centred; empty: zero, or itself
 
 // Into the metadata: before a run, and what depends on the weights, before they are written.
 void note_centre(const Centre& centre, const Regulariser& regulariser, const std::filesystem::path& output,

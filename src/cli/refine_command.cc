@@ -35,7 +35,7 @@ When it stops:  PATIENCE moves without a better network by validation, or F fell
                 in a pass with --moves layers), or PASSES, or TIME-LIMIT, or Ctrl-C
 What is kept:   the best network after any move, the start included, by validation accuracy, ties by validation loss
                 (by loss alone with fewer than 1,000 samples), or a better one on the line from the start to it
-With --mode paper: layers in turn, mu = 10 lambda, one step per batch, a solve ends when the dual rose by less than 1% in
+With --mode paper: F over all layers around 0, layers in turn, mu = 10 lambda, one step per batch, a solve ends when the dual rose by less than 1% in
 an epoch, no test.)";
 
 }  // namespace
@@ -55,7 +55,8 @@ void add_refine(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option(
       "--lambda", settings->lambda,
-      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
+      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's, else one "
+      "that makes moving the opened layers cost about as much as the loss)");
   sub->add_option("--centre", settings->centre,
                   "where the regulariser pulls to: start (the network as read), zero, or another ONNX file "
                   "(default: what the file remembers, else zero for networks of lwsvm, start for others)");

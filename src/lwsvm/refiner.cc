@@ -223,7 +223,8 @@ std::optional<RefineEnd> Refiner::reason_to_end() {
     return finish_pass();
   }
   pass_ += move_ == MoveChooser::sweep;
-  if (validation_ && since_best_ >= options_.patience.value_or(kPatience)) return RefineEnd::validation_fell;
+  if (validation_ && options_.patience && since_best_ >= *options_.patience)
+    return RefineEnd::validation_fell;
   if (objectives_.size() > kGainWindow) {
     const double before = objectives_[objectives_.size() - 1 - kGainWindow];
     if (before - current_.objective < kLeastGain * before) return RefineEnd::little_gained;
@@ -240,7 +241,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
-  if (since_best_ >= options_.patience.value_or(kPassPatience)) return RefineEnd::validation_fell;
+  if (since_best_ >= options_.patience.value_or(1)) return RefineEnd::validation_fell;
   if (little) return RefineEnd::little_gained;
   return std::nullopt;
 }

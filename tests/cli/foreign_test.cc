@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "cli/foreign_files.h"
 #include "cli/program.h"
 #include "data/dataset.h"
-#include "model/foreign_cases.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -17,38 +17,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
-
-void save(const onnx::ModelProto& proto, const fs::path& path) {
-  write_file_atomically(path, proto.SerializeAsString());
-}
-
-onnx::ModelProto load(const fs::path& path) {
-  onnx::ModelProto proto;
-  EXPECT_TRUE(proto.ParseFromString(read_file(path)));
-  return proto;
-}
-
-std::vector<float> small_weights(const Shape& dims, std::uint64_t seed) {
-  const double inputs = static_cast<double>(element_count(dims)) / static_cast<double>(dims[0]);
-  return random_floats(static_cast<std::size_t>(element_count(dims)), -1 / std::sqrt(inputs),
-                       1 / std::sqrt(inputs), seed);
-}
-
-// Convolution, ReLU, dense layer and softmax for small_data, in the style of PyTorch.
-File small_file() {
-  File file({1, 1, 8, 8}, 13, {1, 3});
-  file.model().set_producer_name("pytorch");
-  file.floats("conv.weight", {4, 1, 3, 3}, small_weights({4, 1, 3, 3}, 1));
-  file.floats("conv.bias", {4}, small_weights({4}, 2));
-  file.floats("fc.weight", {3, 144}, small_weights({3, 144}, 3));
-  file.floats("fc.bias", {3}, small_weights({3}, 4));
-  file.node("Conv", {"x", "conv.weight", "conv.bias"}, "a");
-  file.node("Relu", {"a"}, "r");
-  file.node("Flatten", {"r"}, "f");
-  File::set(file.node("Gemm", {"f", "fc.weight", "fc.bias"}, "s"), "transB", 1);
-  file.node("Softmax", {"s"});
-  return file;
-}
 
 std::vector<std::string> changed(const fs::path& before, const fs::path& after) {
   std::vector<std::string> names;

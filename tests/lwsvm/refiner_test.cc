@@ -30,11 +30,11 @@ Loss zero_one_loss() {
 // Watches every update: what it says against what happened to the network.
 class Watcher : public RefineObserver {
  public:
-  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, double lambda)
+  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, const RefineOptions& options)
       : graph_(graph),
         train_(train),
         loss_(loss),
-        lambda_(lambda),
+        regulariser_(make_regulariser(graph, options)),
         threads_(2),
         evaluator_(graph, threads_) {}
 
@@ -54,7 +54,7 @@ class Watcher : public RefineObserver {
       EXPECT_TRUE(same_bits(now, opened_)) << "a rejected update left something behind";
       EXPECT_EQ(update.after, update.before);
     }
-    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), lambda_));
+    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), regulariser_));
     if (!updates.empty()) {
       EXPECT_EQ(update.before, updates.back().after);
     }
@@ -75,7 +75,7 @@ class Watcher : public RefineObserver {
   const Graph& graph_;
   const SampleSource& train_;
   const Loss& loss_;
-  double lambda_;
+  Regulariser regulariser_;
   Threads threads_;
   Evaluator evaluator_;
   std::vector<float> opened_;
@@ -105,7 +105,7 @@ TEST(Refiner, ObjectiveFallsAtEveryAcceptedUpdate) {
           RefineOptions options = small_options(lambda);
           options.search = search;
           options.seed = seed;
-          Watcher watcher(graph, train, loss, lambda);
+          Watcher watcher(graph, train, loss, options);
           Refiner refiner(graph, train, &validation, loss, options, Threads(2));
           refiner.run(watcher);
           EXPECT_EQ(refiner.rises(), 0);
@@ -136,7 +136,7 @@ TEST(Refiner, RejectedUpdatesLeaveTheWeightsAsTheyWere) {
       options.search = Search::labels;
       options.max_epochs = 3;
       options.passes = 1;
-      Watcher watcher(graph, train, loss, options.lambda);
+      Watcher watcher(graph, train, loss, options);
       Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
       refiner.run(watcher);
       EXPECT_EQ(refiner.rises(), 0);
@@ -153,7 +153,7 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     const Loss loss = zero_one_loss();
     RefineOptions options = small_options();
     options.passes = 3;
-    Watcher watcher(graph, train, loss, options.lambda);
+    Watcher watcher(graph, train, loss, options);
     Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
     refiner.run(watcher);
     std::map<std::string, double> mu;
@@ -189,7 +189,7 @@ TEST(Refiner, ModelOfTheSvmLayerIsExact) {
         options.mode = mode;
         options.max_epochs = 20;
         options.passes = 1;
-        Watcher watcher(graph, train, loss, options.lambda);
+        Watcher watcher(graph, train, loss, options);
         Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
         if (mode == RefineMode::standard) {
           refiner.run(watcher);
@@ -342,7 +342,7 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         options.patience = 1 + static_cast<int>(seed % 2);
         if (seed == 4) options.mu = 1e4;  // so close a trust region that nothing much is gained
         options.max_epochs = 8;
-        Watcher watcher(graph, train, loss, options.lambda);
+        Watcher watcher(graph, train, loss, options);
         Refiner refiner(graph, train, with_validation ? &validation : nullptr, loss, options, Threads(2));
         const RefineEnd end = refiner.run(watcher);
         refiner.keep_chosen();
@@ -420,13 +420,146 @@ TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
   RefineOptions options = small_options();
   options.memory = 1000;
   options.passes = 1;
-  Watcher watcher(graph, train, loss, options.lambda);
+  Watcher watcher(graph, train, loss, options);
   Refiner(graph, train, nullptr, loss, options, Threads(2)).run(watcher);
   for (const LayerUpdate& update : watcher.updates) EXPECT_NE(update.form, "factored");
   options.search = Search::full;
   Refiner full(graph, train, nullptr, loss, options, Threads(2));
   RefineObserver nobody;
   EXPECT_THROW(full.run(nobody), Error);
+}
+
+// Centres to be tested: the network itself, and somewhere else.
+std::vector<std::vector<float>> centres(const Graph& graph, std::uint64_t seed) {
+  std::vector<float> elsewhere = graph.parameters();
+  Random random(seed, 83);
+  for (float& x : elsewhere) x += static_cast<float>(0.1 * random.normal());
+  return {graph.parameters(), elsewhere};
+}
+
+TEST(CentredRefiner, ObjectiveFallsAtEveryAcceptedUpdate) {
+  int accepted = 0, runs = 0;
+  for (const NamedNet& net : all_nets())
+    for (double lambda : {1e-1, 1e-3})
+      for (int which : {0, 1}) {
+        SCOPED_TRACE(net.name + ", lambda " + std::to_string(lambda) + ", centre " + std::to_string(which));
+        Graph graph = net.make(21);
+        const VectorSource train = clusters(70, 1), validation = clusters(40, 101);
+        const Loss loss = zero_one_loss();
+        RefineOptions options = small_options(lambda);
+        options.centre = centres(graph, 1)[static_cast<std::size_t>(which)];
+        Watcher watcher(graph, train, loss, options);
+        Refiner refiner(graph, train, &validation, loss, options, Threads(2));
+        refiner.run(watcher);
+        EXPECT_EQ(refiner.rises(), 0);
+        accepted += refiner.updates() - refiner.rejected();
+        ++runs;
+        if (HasFailure()) return;
+      }
+  EXPECT_GT(accepted, runs);
+}
+
+TEST(CentredRefiner, AtTheStartTheObjectiveIsTheLossAlone) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(4);
+    const VectorSource train = clusters(50, 4);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options(0.5);
+    options.centre = graph.parameters();
+    options.passes = 0;
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    RefineObserver nobody;
+    refiner.run(nobody);
+    EXPECT_EQ(refiner.start().objective, refiner.start().train_loss) << net.name;
+  }
+}
+
+TEST(CentredRefiner, AHugeLambdaKeepsTheNetwork) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(5);
+    const std::vector<float> before = graph.parameters();
+    const VectorSource train = clusters(50, 5);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options(1e8);
+    options.centre = before;
+    options.keep = Keep::last;
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    RefineObserver nobody;
+    refiner.run(nobody);
+    for (std::size_t i = 0; i < before.size(); ++i)
+      ASSERT_NEAR(graph.parameters()[i], before[i], 1e-5) << net.name;
+  }
+}
+
+TEST(CentredRefiner, ModelOfTheSvmLayerIsExact) {
+  for (const NamedNet& net : all_nets())
+    for (int which : {0, 1}) {
+      SCOPED_TRACE(net.name);
+      Graph graph = net.make(6);
+      const VectorSource train = clusters(60, 6);
+      const Loss loss = zero_one_loss();
+      RefineOptions options = small_options(1e-2);
+      options.layers = {refinable_layers(graph).back()};
+      options.centre = centres(graph, 2)[static_cast<std::size_t>(which)];
+      options.max_epochs = 20;
+      options.passes = 1;
+      Watcher watcher(graph, train, loss, options);
+      Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+      refiner.run(watcher);
+      ASSERT_EQ(watcher.updates.size(), 1u);
+      EXPECT_TRUE(watcher.updates[0].accepted);
+      EXPECT_NEAR(watcher.updates[0].predicted, watcher.updates[0].actual, 3e-6 * watcher.updates[0].before);
+    }
+}
+
+// Of the centre the checkpoint alone knows: the network has moved since.
+TEST(CentredRefiner, ResumesToTheSameBits) {
+  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
+  const Loss loss = zero_one_loss();
+  const TemporaryFolder folder;
+  for (const NamedNet& net : all_nets())
+    for (int which : {0, 1}) {
+      SCOPED_TRACE(net.name);
+      Graph whole = net.make(3);
+      RefineOptions options = small_options(1e-2);
+      options.max_epochs = 3;
+      options.centre = centres(whole, 3)[static_cast<std::size_t>(which)];
+      Refiner uninterrupted(whole, train, &validation, loss, options, Threads(2));
+      Saver counter(0, {});
+      counter.attach(uninterrupted);
+      uninterrupted.run(counter);
+      for (int when : {1, counter.seen / 3, 2 * counter.seen / 3, counter.seen}) {
+        const auto path = folder / "checkpoint";
+        Graph graph = net.make(3);
+        {
+          Refiner killed(graph, train, &validation, loss, options, Threads(2));
+          Saver saver(when, path);
+          saver.attach(killed);
+          killed.run(saver);
+        }
+        RefineOptions without = options;
+        without.centre = {};
+        Refiner resumed(graph, train, &validation, loss, without, Threads(1));
+        resumed.restore(Checkpoint::load(path));
+        RefineObserver nobody;
+        resumed.run(nobody);
+        EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters())) << "safe point " << when;
+        EXPECT_EQ(resumed.regulariser().centre(), uninterrupted.regulariser().centre());
+      }
+    }
+}
+
+TEST(Refiner, PaperModeRegularisesAllLayersAroundZero) {
+  Graph graph = chain_net(1);
+  RefineOptions options = small_options();
+  options.layers = {refinable_layers(graph).back()};
+  const double opened = make_regulariser(graph, options).value(graph.parameters());
+  options.mode = RefineMode::paper;
+  const double all = make_regulariser(graph, options).value(graph.parameters());
+  EXPECT_LT(opened, all);
+  EXPECT_EQ(all, Regulariser(graph, options.lambda).value(graph.parameters()));
+  options.centre = graph.parameters();
+  EXPECT_THROW(options.validate(), Error);
 }
 
 std::string message_of(Graph& graph, const SampleSource& train, const Loss& loss,

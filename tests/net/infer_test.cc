@@ -15,6 +15,7 @@
 #include "net/layers/shape_layers.h"
 #include "net/layers/smooth_layers.h"
 #include "net/layers/softmax_layer.h"
+#include "net/regulariser.h"
 
 namespace lwsvm {
 namespace {
