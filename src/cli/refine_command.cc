@@ -68,7 +68,8 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--passes", settings->refine.passes,
                   "passes over the layers and sweeps, at most (default: 10; with a time limit any number)");
   sub->add_option("--patience", settings->refine.patience,
-                  "moves in a row without a better network by validation until it stops (default: 12); with "
+                  "moves in a row without a better network by validation until it stops (default: 12, or any "
+                  "number with a time limit); with "
                   "--moves layers passes that end below the best (default: 1)");
   sub->add_option("--gap", settings->refine.gap, "relative gap at which an inner solve ends")
       ->capture_default_str();

@@ -99,7 +99,10 @@ class RefineReporter final : public RefineObserver {
         {"primal", u.primal}, {"dual", u.dual},           {"gap", u.gap},
         {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
         {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
-    if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
+    if (u.val_accuracy >= 0) {
+      record["val_accuracy"] = u.val_accuracy;
+      record["val_loss"] = u.val_loss;
+    }
     if (u.form == "sweep") {
       record["eta"] = u.eta;
       record["mean_step"] = u.gamma;
@@ -196,7 +199,11 @@ RefineOptions refine_options(const RefineSettings& settings, const Model& model,
   options.moves =
       pick<Moves>("moves", settings.moves,
                   {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
-  if (!options.passes && settings.time_limit.empty()) options.passes = kPasses;
+  // With a time limit the time is used: the best network is kept in any case.
+  constexpr int passes = 10, patience = 12;
+  if (!options.passes && settings.time_limit.empty()) options.passes = passes;
+  if (!options.patience && settings.time_limit.empty() && options.moves != Moves::layers)
+    options.patience = patience;
   options.search =
       pick<Search>("search", settings.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});

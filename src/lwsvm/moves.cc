@@ -8,9 +8,9 @@
 namespace lwsvm {
 namespace {
 
-constexpr double kGrowthPerMove = 1.2;
-constexpr double kUntriedShare = 1.0 / 3;
-constexpr double kLeastShare = 0.05;  // of the best rate: what a move that gained nothing is expected to gain
+constexpr double kGrowthPerMove = 1.1;
+constexpr double kUntriedShare = 0.1;
+constexpr double kLeastShare = 0.02;  // of the best rate: what a move that gained nothing is expected to gain
 
 }  // namespace
 
@@ -37,7 +37,9 @@ void MoveChooser::count(std::size_t move, double gain, double work) {
   Record& record = known_.at(move);
   const double rate = std::max(0.0, gain) / std::max(work, 1.0);
   if (move == sweep && !record.tried) first_sweep_rate_ = rate;
-  record = {true, std::max(rate, kLeastShare * best), 0};
+  // A sweep that was turned down says little about the next one, whose eta is smaller.
+  const double least = move == sweep && record.tried ? record.rate / 2 : kLeastShare * best;
+  record = {true, std::max(rate, least), 0};
 }
 
 std::vector<double> MoveChooser::save() const {

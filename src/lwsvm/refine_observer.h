@@ -28,7 +28,7 @@ struct LayerUpdate {
   double primal = 0, dual = 0, gap = 0;
   double before = 0, after = 0;      // objective; after = before when rejected
   double predicted = 0, actual = 0;  // of the last trial
-  double train_accuracy = 0, val_accuracy = -1;
+  double train_accuracy = 0, val_accuracy = -1, val_loss = 0;
   std::uint64_t dual_bytes = 0, cache_bytes = 0;
   double seconds = 0;  // of this update
   double work = 0;     // in floating-point operations, roughly

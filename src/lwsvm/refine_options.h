@@ -16,8 +16,6 @@ enum class Search { labels, automatic, full };
 enum class Keep { best, last };
 enum class RefineMode { standard, paper };
 
-inline constexpr int kPasses = 10, kPatience = 12, kPassPatience = 1;
-
 struct RefineOptions {
   std::vector<int> layers;  // nodes to open; empty: all that can be
   double lambda = 1e-3;
@@ -28,10 +26,9 @@ struct RefineOptions {
   bool regularise_all = false;
   std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
   Moves moves = Moves::automatic;
-  std::optional<int>
-      passes;  // at most, a sweep counting as one; absent: kPasses, or no end with a time limit
-  // Moves in a row (passes, with Moves::layers) without a better network by validation, the last one ending
-  // it; absent: kPatience, kPassPatience.
+  std::optional<int> passes;  // at most, a sweep counting as one; absent: no end
+  // Moves in a row without a better network by validation, the last one ending it; absent: no end. With
+  // Moves::layers passes in a row that end below the best; absent: 1.
   std::optional<int> patience;
   double gap = 0.4;     // an inner solve ends at gap <= this * (P(w_t) - D)
   int max_epochs = 50;  // of one inner solve

@@ -185,6 +185,7 @@ void Refiner::take_stock(MoveResult& result) {
   update.after = current_.objective;
   update.train_accuracy = current_.train_accuracy;
   update.val_accuracy = current_.val_accuracy;
+  update.val_loss = current_.val_loss;
   ++moves_;
   ++updates_;
   rejected_ += !update.accepted;
