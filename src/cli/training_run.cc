@@ -184,6 +184,8 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
     settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
     settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
   }
+  if (!settings.time_limit.empty())
+    settings.train.time_limit = parse_duration(settings.time_limit, "time-limit");
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);
