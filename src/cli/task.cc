@@ -23,6 +23,12 @@ std::optional<SplitChoice> split_of(const ModelInfo& info, const DataSet& data) 
 }
 
 SplitChoice choose_split(const TaskOptions& options, const ModelInfo* info, const DataSet& data) {
+  if (!data.validation.empty()) {
+    if (!options.validation.empty() || options.split_seed)
+      fail("split", "{} has a validation part of its own (x_val); leave out --val and --split-seed",
+           data.name);
+    return {};
+  }
   if (info && options.validation.empty() && !options.split_seed)
     if (const auto known = split_of(*info, data)) return *known;
   return {options.validation.empty() ? default_validation_count(data)
@@ -101,17 +107,14 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
       choice(choose_split(options, info, data)),
       split(split_samples(data.train.size(), choice.validation, choice.seed)),
       train(data.train, split.train),
-      validation(data.train, split.validation),
+      validation(data.validation.empty() ? SampleView(data.train, split.validation)
+                                         : SampleView(data.validation)),
       test(data.test),
       training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void note_split(const SplitChoice& choice, ModelInfo& info) {
   info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);
-}
-
-bool tells_split(const ModelInfo& info) {
-  return info.metadata.contains(kSplitKey);
 }
 
 const SampleView& Task::part(const std::string& name) const {

@@ -59,7 +59,6 @@ struct SplitChoice {
 };
 // The split in a network's metadata: which samples it has not been trained on.
 void note_split(const SplitChoice& choice, ModelInfo& info);
-bool tells_split(const ModelInfo& info);
 
 struct Task {
   // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found
