@@ -216,8 +216,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
-  fit_input(model, settings.normalize, task.data, terminal);
   const Threads threads(common.threads);
+  fit_input(model, settings.normalize, task.data, threads, terminal);
   if (!saved) settings.start = quality_of(model, task, 0, threads);  // lambda may depend on the loss
   const double hinge = settings.start.at("objective");
   const RefineOptions options = refine_options(settings, model, hinge, task, threads, terminal);

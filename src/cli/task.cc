@@ -75,23 +75,29 @@ void TaskOptions::add_augment_to(CLI::App& command) {
 void NormalizeOptions::add_to(CLI::App& command) {
   command.add_option(
       "--normalize", name,
-      "how pixels 0..255 become the network's input: imagenet, cifar (x/255, then that data set's mean "
-      "and deviation of each channel), 0-1 (x/255) or 0-255 (as they are); or give the numbers:");
+      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
+      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
   command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
   command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
   command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+}
+
+void NormalizeOptions::add_guess_to(CLI::App& command) {
+  command.add_flag("--anyway", anyway,
+                   "go on where a network of another program seems to guess, or where trying the known "
+                   "normalisations does not tell which is its own");
 }
 
 void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
   command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
 }
 
-NormalizationOptions NormalizeOptions::parse() const {
+NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
   if (!name.empty()) {
     if (scale || !mean.empty() || !deviation.empty() || per_pixel)
       fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
            name);
-    return named_normalization(name);
+    return named_normalization(name, white_of(data).value_or(255));
   }
   NormalizationOptions options;
   options.scale = scale;
@@ -145,6 +151,10 @@ void check_fit(const Model& model, const DataSet& data) {
   if (wanted != given)
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
          to_string(given));
+  check_network(model, data);
+}
+
+void check_network(const Model& model, const DataSet& data) {
   const int classes = class_count(model.graph);
   if (classes == 1)
     fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
