@@ -37,7 +37,7 @@ bench: ## speed, side by side with PyTorch; writes docs/performance.md
 	cmake --build --preset release -j $(JOBS)
 	@scripts/bench.sh
 
-fuzz: ## damaged models for the ONNX reader, FUZZ_SECONDS of them (60), under the sanitizers
+fuzz: ## damaged models for the ONNX reader, random convolutions for the engine: FUZZ_SECONDS of each (60)
 	@scripts/install-deps.sh fuzz
 	@JOBS=$(JOBS) scripts/fuzz.sh
 

@@ -14,6 +14,9 @@ if(LWSVM_SANITIZE)
   target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
 endif()
 
+# src/base/simd_level.cc asks the processor what it has in libgcc's place.
+target_link_options(lwsvm_flags INTERFACE -Wl,--wrap=__cpu_indicator_init)
+
 if(LWSVM_FUZZ)
   target_compile_options(lwsvm_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
@@ -25,12 +28,32 @@ function(lwsvm_library name)
   target_link_libraries(lwsvm_${name} PUBLIC lwsvm_flags ${ARG_DEPENDS})
 endfunction()
 
-# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program a folder.
+# The instruction sets below this machine's own with which oneDNN and our loops can be told to make do.
+set(lwsvm_lesser_isas "")
+if(EXISTS /proc/cpuinfo AND NOT LWSVM_SANITIZE)
+  file(STRINGS /proc/cpuinfo processor REGEX "^flags" LIMIT_COUNT 1)
+  if(processor MATCHES " avx2 ")
+    list(APPEND lwsvm_lesser_isas SSE41)
+  endif()
+  if(processor MATCHES " avx512f ")
+    list(APPEND lwsvm_lesser_isas AVX2)
+  endif()
+endif()
+
+# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program a folder. With EVERY_ISA its
+# tests run once more for each lesser instruction set, as base@SSE41/..., base@AVX2/...
 function(lwsvm_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "EVERY_ISA" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  if(ARG_EVERY_ISA)
+    foreach(isa ${lwsvm_lesser_isas})
+      gtest_discover_tests(${name}_test TEST_PREFIX ${name}@${isa}/ TEST_LIST ${name}_${isa}_tests
+                           DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300
+                           ENVIRONMENT "OMP_WAIT_POLICY=passive;DNNL_MAX_CPU_ISA=${isa};LWSVM_MAX_ISA=${isa}")
+    endforeach()
+  endif()
 endfunction()

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "engine/instruction_set.h"
 
 namespace lwsvm::cli {
 
@@ -23,7 +24,8 @@ namespace {
 int run(int argc, char** argv) {
   CLI::App app("Trains and refines piecewise linear networks. ONNX in, ONNX out.", "lwsvm");
   app.require_subcommand(1);
-  app.set_version_flag("--version", version_line());
+  app.set_version_flag("--version",
+                       fmt::format("{}, kernels for {}", version_line(), instruction_set_name()));
   app.get_formatter()->column_width(34);
   Common common;
   add_train(app, common);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/version.h"
+#include "engine/instruction_set.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 
@@ -85,6 +86,7 @@ nlohmann::ordered_json run_record(const std::string& command, const nlohmann::js
           {"test_samples", task.test.size()},
           {"version", version_line()},
           {"cpu", machine.cpu},
+          {"instructions", instruction_set_name()},
           {"cores", machine.cores}};
 }
 

@@ -55,7 +55,7 @@ struct LayerMemory {
 // The tail behind the open layer, run on chunks.
 class TailRunner {
  public:
-  static constexpr int chunk = 25;
+  static constexpr int chunk = 24;  // a multiple of six: no row of a product needs padding (engine/gemm.h)
 
   TailRunner(const Graph& network, const Tail& tail, const SampleSource& source,
              std::span<const std::int32_t> labels, const LayerProblemOptions& options,

@@ -48,8 +48,8 @@ void OpenLayer::forward(const float* inputs, int samples, float* outputs, float*
   }
   if (has_bias_)
     for (int i = 0; i < samples; ++i) std::copy_n(bias, output_size_, outputs + i * output_size_);
-  gemm(Transpose::no, Transpose::yes, samples, output_size_, input_size_, 1.0f, inputs, input_size_,
-       w_.data(), input_size_, has_bias_ ? 1.0f : 0.0f, outputs, output_size_);
+  gemm_per_sample(Transpose::yes, samples, output_size_, input_size_, inputs, w_.data(),
+                  has_bias_ ? 1.0f : 0.0f, outputs);
 }
 
 std::size_t OpenLayer::packed_floats() const {

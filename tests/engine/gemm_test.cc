@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "base/random.h"
+#include "engine/instruction_set.h"
 #include "engine/threads.h"
 
 namespace lwsvm {
@@ -80,6 +82,84 @@ TEST(Gemm, GivesTheSameBitsWhereverItIsCalled) {
   std::vector<std::vector<float>> inside(4);
   Threads(2).for_each(4, [&](int piece, int) { inside[static_cast<std::size_t>(piece)] = product(); });
   for (const auto& c : inside) EXPECT_EQ(c, alone);
+}
+
+struct RowProduct {
+  std::int64_t n, k;
+  Transpose transpose_b;
+  float beta;
+  std::vector<float> b;
+
+  // Rows of C for `rows` of A, of which those at `places` are `row`.
+  std::vector<float> run(std::int64_t rows, const std::vector<float>& row,
+                         std::initializer_list<std::int64_t> places, Random& random) const {
+    Matrix a(rows, k, 0, random);
+    for (std::int64_t place : places) std::copy(row.begin(), row.end(), a.values.begin() + place * k);
+    std::vector<float> c(static_cast<std::size_t>(rows * n), 0.25f);
+    gemm_per_sample(transpose_b, rows, n, k, a.values.data(), b.data(), beta, c.data());
+    return c;
+  }
+};
+
+RowProduct random_row_product(Random& random) {
+  const std::int64_t sizes[] = {1, 2, 3, 7, 10, 16, 17, 37, 64, 100, 256, 784};
+  RowProduct product{sizes[random.below(12)],
+                     sizes[random.below(12)],
+                     random.below(2) ? Transpose::yes : Transpose::no,
+                     random.below(2) ? 1.0f : 0.0f,
+                     {}};
+  product.b = Matrix(product.n, product.k, 0, random).values;
+  return product;
+}
+
+TEST(GemmPerSample, IsTheProduct) {
+  Random random(5);
+  for (int round = 0; round < 100; ++round) {
+    const RowProduct p = random_row_product(random);
+    const auto rows = static_cast<std::int64_t>(1 + random.below(50));
+    const std::vector<float> row = Matrix(1, p.k, 0, random).values;
+    const std::vector<float> c = p.run(rows, row, {rows - 1}, random);
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      double expected = 0.25 * static_cast<double>(p.beta);
+      for (std::int64_t l = 0; l < p.k; ++l)
+        expected +=
+            static_cast<double>(row[static_cast<std::size_t>(l)]) *
+            static_cast<double>(
+                p.b[static_cast<std::size_t>(p.transpose_b == Transpose::yes ? j * p.k + l : l * p.n + j)]);
+      EXPECT_NEAR(c[static_cast<std::size_t>((rows - 1) * p.n + j)], expected, 1e-4);
+    }
+  }
+}
+
+// The same bits at any place of the same batch: what the promises of same bits rest on.
+TEST(GemmPerSample, DoesNotDependOnTheRowsPlace) {
+  Random random(6);
+  for (int round = 0; round < 200; ++round) {
+    const RowProduct p = random_row_product(random);
+    const auto rows = static_cast<std::int64_t>(1 + random.below(260));
+    const std::vector<float> row = Matrix(1, p.k, 0, random).values;
+    const std::vector<float> c = p.run(rows, row, {0, rows / 2, rows - 1}, random);
+    for (std::int64_t place : {rows / 2, rows - 1})
+      EXPECT_TRUE(std::equal(c.begin(), c.begin() + p.n, c.begin() + place * p.n))
+          << rows << "x" << p.n << "x" << p.k << ", row " << place;
+  }
+}
+
+TEST(GemmPerSample, DoesNotDependOnTheNumberOfRows) {
+  if (instruction_set() == InstructionSet::avx512)
+    GTEST_SKIP() << "seen to hold for SSE4.1, AVX and AVX2; nothing rests on it with AVX-512";
+  Random random(7);
+  for (int round = 0; round < 100; ++round) {
+    const RowProduct p = random_row_product(random);
+    const std::vector<float> row = Matrix(1, p.k, 0, random).values;
+    const std::vector<float> alone = p.run(1, row, {0}, random);
+    for (std::int64_t rows : {2, 5, 6, 7, 25, 64, 200, 400})
+      for (std::int64_t place : {std::int64_t{0}, rows - 1}) {
+        const std::vector<float> c = p.run(rows, row, {place}, random);
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), c.begin() + place * p.n))
+            << rows << "x" << p.n << "x" << p.k << ", row " << place;
+      }
+  }
 }
 
 TEST(Gemm, OfNothingDoesNothing) {

@@ -117,7 +117,8 @@ TEST(Threads, CountDenormalNumbersAsZeroOnEveryWorker) {
   for (int count : {1, 2, 5}) {
     const Threads threads(count);
     std::vector<float> products(64, -1.0f);
-    threads.for_each(64, [&](int piece, int) { products[static_cast<std::size_t>(piece)] = denormal_product(); });
+    threads.for_each(64,
+                     [&](int piece, int) { products[static_cast<std::size_t>(piece)] = denormal_product(); });
     for (float product : products) EXPECT_EQ(product, 0.0f) << count << " threads";
   }
 }

@@ -64,27 +64,30 @@ StoppingOptions epochs(int count) {
   return stopping;
 }
 
+// Over one epoch: once a block has moved, two of its planes tie (that is what the step aims at), and
+// rounding, which differs from form to form and between instruction sets, may decide which of them comes
+// next.
 TEST(Storages, AllThreeGiveTheSameIterates) {
   const Threads threads(1);
-  const auto data = toys::clouds(60, 4, 4, 1.2, 3);
   const auto margin = toys::random_margin(4, 5);
-  const auto anchor = toys::random_weights(data.dimension(), 0.2, 6);
-  BcfwOptions options = some_options(12);
-  options.schedule.longest_rest = 0;  // whether a gap is exactly zero depends on rounding
-  std::vector<std::vector<double>> dual_paths;
-  for (const Form form : {Form::label, Form::factored, Form::explicit_rows}) {
-    Machine machine(data, margin, form, options, threads, anchor);
-    auto& path = dual_paths.emplace_back();
-    machine.solver->solve(epochs(4), [&](const SolveProgress& progress) {
-      path.push_back(progress.dual);
-      return true;
-    });
-    const auto w = machine.solver->weights().exact;
-    path.insert(path.end(), w.begin(), w.end());
-  }
-  for (std::size_t k = 0; k < dual_paths[0].size(); ++k) {
-    EXPECT_NEAR(dual_paths[0][k], dual_paths[1][k], 2e-4);
-    EXPECT_NEAR(dual_paths[0][k], dual_paths[2][k], 2e-4);
+  for (const std::uint64_t seed : {3, 4, 5, 6, 7, 8, 9, 10}) {
+    const auto data = toys::clouds(60, 4, 4, 1.2, seed);
+    const auto anchor = toys::random_weights(data.dimension(), 0.2, 6);
+    std::vector<std::vector<double>> dual_paths;
+    for (const Form form : {Form::label, Form::factored, Form::explicit_rows}) {
+      Machine machine(data, margin, form, some_options(12), threads, anchor);
+      auto& path = dual_paths.emplace_back();
+      machine.solver->solve(epochs(1), [&](const SolveProgress& progress) {
+        path.push_back(progress.dual);
+        return true;
+      });
+      const auto w = machine.solver->weights().exact;
+      path.insert(path.end(), w.begin(), w.end());
+    }
+    for (std::size_t k = 0; k < dual_paths[0].size(); ++k) {
+      EXPECT_NEAR(dual_paths[0][k], dual_paths[1][k], 1e-5);
+      EXPECT_NEAR(dual_paths[0][k], dual_paths[2][k], 1e-5);
+    }
   }
 }
 
@@ -99,14 +102,16 @@ TEST(Storages, AllFormsReachTheQpSolutionWithACertificateThatIsTrue) {
   for (const Form form : kForms) {
     Machine machine(data, margin, form, some_options(6), threads, anchor);
     StoppingOptions stopping = epochs(30000);
-    stopping.relative_gap = form == Form::exact ? 1e-6 : 1e-5;
+    // Blocks remember float32, and steps end at its rounding: a gap of 1e-5 is just in reach, or just not.
+    const double tolerance = form == Form::exact ? 1e-6 : 2e-5;
+    stopping.relative_gap = tolerance;
     const Summary summary = machine.solver->solve(stopping);
     EXPECT_EQ(summary.reason, StopReason::gap_closed) << static_cast<int>(form) << " gap " << summary.gap;
     const auto w = machine.solver->weights().exact;
     EXPECT_NEAR(summary.primal, reference::primal(planes, exact_anchor, 0.02, 0.05, {w.begin(), w.end()}),
                 1e-6);
-    EXPECT_NEAR(summary.primal, truth.primal, form == Form::exact ? 1e-6 : 1e-5);
-    EXPECT_NEAR(summary.dual, truth.primal, form == Form::exact ? 1e-6 : 1e-5);
+    EXPECT_NEAR(summary.primal, truth.primal, tolerance);
+    EXPECT_NEAR(summary.dual, truth.primal, tolerance);
   }
 }
 

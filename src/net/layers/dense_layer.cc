@@ -29,8 +29,8 @@ class DenseKernel final : public Kernel {
 
   void forward(const ForwardArgs& args) const override {
     if (bias_) fill_rows(weights_ + in_ * out_, samples_, out_, args.output);
-    gemm(Transpose::no, Transpose::yes, samples_, out_, in_, 1.0f, args.inputs[0], in_, weights_, in_,
-         bias_ ? 1.0f : 0.0f, args.output, out_);
+    gemm_per_sample(Transpose::yes, samples_, out_, in_, args.inputs[0], weights_, bias_ ? 1.0f : 0.0f,
+                    args.output);
   }
 
   void backward(const BackwardArgs& args) const override {
@@ -40,8 +40,8 @@ class DenseKernel final : public Kernel {
       if (bias_) sum_rows(args.output_gradient, samples_, out_, args.parameter_gradient + in_ * out_);
     }
     if (args.input_gradients[0])
-      gemm(Transpose::no, Transpose::no, samples_, in_, out_, 1.0f, args.output_gradient, out_, weights_, in_,
-           0.0f, args.input_gradients[0], in_);
+      gemm_per_sample(Transpose::no, samples_, in_, out_, args.output_gradient, weights_, 0.0f,
+                      args.input_gradients[0]);
   }
 
   bool keeps_inputs() const override { return learns_; }
