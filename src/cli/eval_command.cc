@@ -31,9 +31,9 @@ int eval(const Common& common, EvalCommand command) {
     command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
   const Task task(command.task, &model.info);
-  fit_input(model, command.normalize, task.data, terminal);
   const SampleView& samples = task.part(command.split);
   const Threads threads(common.threads);
+  fit_input(model, command.normalize, task.data, threads, terminal);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);
   const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
@@ -63,6 +63,7 @@ void add_eval(CLI::App& app, Common& common) {
   command->task.add_to(*sub);
   command->task.add_loss_to(*sub);
   command->normalize.add_to(*sub);
+  command->normalize.add_guess_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
   sub->add_option("--lambda", command->lambda,
                   "weight of the regulariser in the objective (default: the network's)")

@@ -59,10 +59,11 @@ std::string expected_input(const Model& model) {
   if (shape.size() == 1) order = ", a list of pixels";
   if (shape.size() == 3) order = shape[0] <= 4 ? ", channels first" : shape[2] <= 4 ? ", channels last" : "";
   const auto noted = model.info.metadata.find(kNormalizeKey);
-  const std::string pixels = noted != model.info.metadata.end() ? "normalised by " + noted->second
-                             : normalises_itself(model.graph)
-                                 ? "which it normalises itself"
-                                 : "normalised in a way that the file does not tell (see --normalize)";
+  const std::string pixels =
+      noted != model.info.metadata.end() ? "normalised by " + noted->second
+      : normalises_itself(model.graph)
+          ? "which it normalises itself"
+          : "normalised in a way that the file does not tell (eval and refine try, or see --normalize)";
   return fmt::format("{}{}; pixels {}", to_string(shape), order, pixels);
 }
 

@@ -49,6 +49,7 @@ void add_refine(CLI::App& app, Common& common) {
   settings->task.add_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
+  settings->normalize.add_guess_to(*sub);
   sub->add_option("-o,--output", settings->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", settings->layers,
                   "all, or names separated by commas, with * and ? as in a shell: '*/layer3*,*Gemm'")

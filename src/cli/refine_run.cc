@@ -32,9 +32,10 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
   fail_unknown("refine", option, word, names);
 }
 
-// Networks of other programs: nobody knows what they were trained on. Ours say so.
+// Networks of other programs: nobody knows what they were trained on, also after lwsvm refined them. Ours say
+// so; validation samples that come apart from the training set are there for that purpose.
 bool may_know_validation(const ModelInfo& info, const Task& task) {
-  return task.validation.size() > 0 && is_foreign(info) && !tells_split(info);
+  return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
 }
 
 class RefineReporter final : public RefineObserver {
@@ -285,8 +286,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
-  fit_input(model, settings.normalize, task.data, terminal);
   const Threads threads(common.threads);
+  fit_input(model, settings.normalize, task.data, threads, terminal);
   RefineOptions options = refine_options(settings, model, terminal);
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
   options.centre = std::move(centre.weights);
@@ -316,8 +317,9 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
-        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
-        "--passes N refines on all samples, N passes",
+        "the network may have been trained on the {} validation samples; they then flatter it as it is, "
+        "and a better one may be rejected. Samples that it has not seen judge fairly: give them as x_val, "
+        "y_val of an .npz (--data)",
         format_count(task.validation.size()));
   note_refining(settings, task, options, centre, refiner.regulariser(), model);
   announce(settings, model, refiner.regulariser(), centre, threads, terminal);

@@ -185,7 +185,7 @@ int svm(const Common& common, SvmCommand command) {
   check_output(command);
   command.source.data_dir = common.data_dir;
   const SvmData data(command.source);
-  const Normalization normalization = svm_normalization(data, command.normalize.parse());
+  const Normalization normalization = svm_normalization(data, command.normalize.parse(data.data));
   const MarginMatrix margin =
       command.delta.empty()
           ? MarginMatrix(data.data.classes)

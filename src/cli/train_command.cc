@@ -30,6 +30,7 @@ void add_train(CLI::App& app, Common& common) {
   settings->task.add_loss_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
+  settings->normalize.add_guess_to(*sub);
   settings->normalize.add_per_pixel_to(*sub);
   CLI::Option* arch =
       sub->add_option("--arch", settings->arch, "network to build: a name or a string, see below")

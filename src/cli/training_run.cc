@@ -37,7 +37,7 @@ std::optional<Model> given_model(const TrainSettings& settings, std::optional<Sa
 }
 
 Model new_model(const TrainSettings& settings, const Task& task) {
-  const NormalizationOptions normalization = settings.normalize.parse();
+  const NormalizationOptions normalization = settings.normalize.parse(task.data);
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
@@ -189,10 +189,11 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);
+  const Threads threads(common.threads);
   const Task task(settings.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
-    fit_input(model, settings.normalize, task.data, terminal);
+    fit_input(model, settings.normalize, task.data, threads, terminal);
   else
     check_fit(model, task.data);
   check_storable(model);
@@ -200,7 +201,6 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   check_output("train", settings.output, settings.init, settings.run_folder);
   note_training(settings, task, model);
 
-  const Threads threads(common.threads);
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
   announce(settings, task, model, threads, terminal);
   if (saved) restore(trainer, *saved, settings, terminal);

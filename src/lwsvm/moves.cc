@@ -20,8 +20,8 @@ double MoveChooser::expected(const Record& record) const {
 }
 
 std::size_t MoveChooser::next() const {
-  if (known_.size() > 1 && !known_[1].tried) return 1;
   if (!known_[sweep].tried) return sweep;
+  if (known_.size() > 1 && !known_[1].tried) return 1;
   const auto best = std::max_element(known_.begin(), known_.end(), [&](const Record& a, const Record& b) {
     return expected(a) < expected(b);
   });

@@ -2,8 +2,8 @@
 //
 // The one that is expected to gain most per unit of work. A move's last rate is what it is expected to gain,
 // a little more with every other move since then, so that each is tried now and then; a layer that has not
-// been opened yet is expected to gain a tenth of what the first sweep did. The SVM layer goes first: it is
-// cheap and exact. So "sweeps first, layers to finish" comes out by itself.
+// been opened yet is expected to gain a tenth of what the first sweep did. The first sweep comes first, then
+// the SVM layer, which is cheap and exact. So "sweeps first, layers to finish" comes out by itself.
 //
 // Work is counted in floating-point operations, not in seconds: the same run makes the same choices every
 // time.

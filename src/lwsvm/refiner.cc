@@ -157,7 +157,7 @@ std::size_t Refiner::next_move() const {
 
 // To linearise a layer takes a look at all samples, its candidates two more; a sweep can be cut anywhere.
 bool Refiner::time_for_a_move(std::size_t move, RefineObserver& observer) const {
-  return observer.seconds_left() > (move == MoveChooser::sweep ? 2 : 4) * evaluation_seconds_;
+  return observer.seconds_left() > (move == MoveChooser::sweep ? 1.6 : 4) * evaluation_seconds_;
 }
 
 std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {

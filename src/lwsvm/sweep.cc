@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/random.h"
 #include "base/simd.h"
@@ -20,8 +21,10 @@ constexpr std::int64_t kBatch = 100;
 // The race: from the middle outwards, a factor apart, as long as it gets better.
 constexpr double kFirstEta = 1e-3, kEtaStep = 3, kLeastEta = 1e-7, kMostEta = 0.1;
 constexpr std::int64_t kRaceBatches = 30;
+// A short run favours small steps: of those that gain nearly as much as the best the largest is taken.
+constexpr double kNearlyAsGood = 0.8;
 
-constexpr double kGrowth = 1.25, kShrinkage = 0.7, kStepBack = 1.0 / 3;
+constexpr double kGrowth = 1.5, kShrinkage = 0.7, kStepBack = 1.0 / 3;
 
 std::vector<std::int32_t> some_samples(std::int64_t size, std::size_t wanted, std::uint64_t seed,
                                        std::uint64_t stream) {
@@ -172,19 +175,24 @@ void Sweeper::race(std::uint64_t number, RefineObserver& observer) {
     return objective;
   };
   const double at_start = probe_objective();
-  double best = objective_with(kFirstEta);
-  eta_ = kFirstEta;
-  for (const double factor : {kEtaStep, 1 / kEtaStep}) {
-    bool better = true;
-    for (double eta = eta_ * factor; better && eta >= kLeastEta && eta <= kMostEta; eta *= factor) {
-      const double objective = objective_with(eta);
-      better = objective < best || (factor < 1 && !(best < at_start));
-      if (!better) break;
-      best = objective;
-      eta_ = eta;
+  std::map<double, double> objectives{{kFirstEta, objective_with(kFirstEta)}};
+  double best = objectives.begin()->second;
+  const auto explore = [&](double factor) {
+    for (double eta = kFirstEta * factor; eta >= kLeastEta && eta <= kMostEta; eta *= factor) {
+      const double objective = objectives[eta] = objective_with(eta);
+      // Larger ones as long as they are nearly as good as the best; smaller ones until the start is beaten,
+      // and on while they get better.
+      const bool goes_on = factor > 1 ? at_start - objective > kNearlyAsGood * (at_start - best)
+                                      : objective < best || !(best < at_start);
+      best = std::min(best, objective);
+      if (!goes_on) return;
     }
-    if (eta_ > kFirstEta) break;  // larger was better: smaller is not
-  }
+  };
+  explore(kEtaStep);
+  if (objectives.rbegin()->first <= kEtaStep * kFirstEta * 1.01) explore(1 / kEtaStep);
+  eta_ = objectives.begin()->first;
+  for (const auto& [eta, objective] : objectives)
+    if (at_start - objective >= kNearlyAsGood * (at_start - best) && objective < at_start) eta_ = eta;
   set_covered(start);
   step_.forget();
 }

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::size_t kSvmLayer = 1;
 
-TEST(MoveChooser, BeginsWithTheSvmLayerThenSweeps) {
+TEST(MoveChooser, BeginsWithASweepThenTheSvmLayer) {
   MoveChooser chooser(3);
-  EXPECT_EQ(chooser.next(), kSvmLayer);
-  chooser.count(kSvmLayer, 1, 1);
   EXPECT_EQ(chooser.next(), MoveChooser::sweep);
+  chooser.count(MoveChooser::sweep, 1, 1);
+  EXPECT_EQ(chooser.next(), kSvmLayer);
 }
 
 TEST(MoveChooser, TakesWhatGainsMoreForItsWork) {
