@@ -171,6 +171,7 @@ void note_centre(const Centre& centre, const Regulariser& regulariser, const fs:
   const fs::path file = fs::absolute(centre.file).lexically_normal();
   metadata[kStart] = file.lexically_relative(folder).generic_string();
   metadata[kStartSha] = centre.sha256;
+  note_regulariser(regulariser, model);  // already now: a resumed run finds its keys in the same order
 }
 
 void note_regulariser(const Regulariser& regulariser, Model& model) {
