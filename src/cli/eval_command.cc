@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/centre.h"
 #include "cli/commands.h"
 #include "cli/model_input.h"
 #include "cli/task.h"
@@ -17,6 +18,7 @@ struct EvalCommand {
   std::string model;
   std::string split = "test";
   double lambda = -1;  // that of the network
+  std::string centre;  // empty: that of the network
   bool loss_given = false;
 };
 
@@ -29,18 +31,20 @@ int eval(const Common& common, EvalCommand command) {
     command.task.loss = known->second;
   command.task.data_dir = common.data_dir;
   const Task task(command.task, &model.info);
-  fit_input(model, command.normalize, task.data, terminal);
   const SampleView& samples = task.part(command.split);
   const Threads threads(common.threads);
+  fit_input(model, command.normalize, task.data, threads, terminal);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);
   const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
-  const double objective = evaluator.objective(sums, lambda);
+  const double regulariser = regulariser_in_file(model, command.model, lambda, command.centre, terminal);
+  const double objective = regulariser + sums.mean_loss();
   if (common.json) {
-    const nlohmann::ordered_json result{
-        {"objective", objective}, {"accuracy", sums.accuracy()}, {"loss", sums.mean_loss()},
-        {"lambda", lambda},       {"samples", sums.samples},     {"correct", sums.correct},
-        {"split", command.split}, {"data", task.data.name},      {"model", command.model}};
+    const nlohmann::ordered_json result{{"objective", objective},     {"accuracy", sums.accuracy()},
+                                        {"loss", sums.mean_loss()},   {"lambda", lambda},
+                                        {"regulariser", regulariser}, {"samples", sums.samples},
+                                        {"correct", sums.correct},    {"split", command.split},
+                                        {"data", task.data.name},     {"model", command.model}};
     fmt::print("{}\n", result.dump());
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
@@ -59,10 +63,15 @@ void add_eval(CLI::App& app, Common& common) {
   command->task.add_to(*sub);
   command->task.add_loss_to(*sub);
   command->normalize.add_to(*sub);
+  command->normalize.add_guess_to(*sub);
   sub->add_option("--split", command->split, "test, train or val")->capture_default_str();
   sub->add_option("--lambda", command->lambda,
                   "weight of the regulariser in the objective (default: the network's)")
       ->check(CLI::NonNegativeNumber);
+  sub->add_option(
+      "--centre", command->centre,
+      "where the regulariser is centred: zero, or the ONNX file that the network was refined from "
+      "(default: as the network's file remembers)");
   add_common_options(*sub, common);
   sub->callback([command, sub, &common] {
     command->loss_given = sub->count("--loss") > 0;

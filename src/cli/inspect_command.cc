@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/centre.h"
 #include "cli/commands.h"
 #include "cli/model_input.h"
 #include "cli/task.h"
@@ -58,10 +59,11 @@ std::string expected_input(const Model& model) {
   if (shape.size() == 1) order = ", a list of pixels";
   if (shape.size() == 3) order = shape[0] <= 4 ? ", channels first" : shape[2] <= 4 ? ", channels last" : "";
   const auto noted = model.info.metadata.find(kNormalizeKey);
-  const std::string pixels = noted != model.info.metadata.end() ? "normalised by " + noted->second
-                             : normalises_itself(model.graph)
-                                 ? "which it normalises itself"
-                                 : "normalised in a way that the file does not tell (see --normalize)";
+  const std::string pixels =
+      noted != model.info.metadata.end() ? "normalised by " + noted->second
+      : normalises_itself(model.graph)
+          ? "which it normalises itself"
+          : "normalised in a way that the file does not tell (eval and refine try, or see --normalize)";
   return fmt::format("{}{}; pixels {}", to_string(shape), order, pixels);
 }
 
@@ -117,6 +119,8 @@ void print_json(const Model& model, const Findings& found, const InspectCommand&
                       {"input", expected_input(model)},
                       {"notes", model.info.notes}};
   result["lambda"] = model.info.lambda ? ordered_json(*model.info.lambda) : ordered_json(nullptr);
+  result["centre"] = centred_at_start(model.info) ? "start" : "zero";
+  if (const std::string start = noted_start(model.info); !start.empty()) result["start"] = start;
   result["samples"] = command.samples;
   result["memory"] = found.most;
   result["layers"] = std::move(layers);
@@ -138,6 +142,7 @@ void print_table(const Model& model, const Findings& found, const InspectCommand
   if (!info.arch.empty()) fmt::print(", arch {}", info.arch);
   if (!info.data.empty()) fmt::print(", trained on {}", info.data);
   if (info.lambda) fmt::print(", lambda {}", *info.lambda);
+  if (const std::string start = noted_start(info); !start.empty()) fmt::print(" around {}", start);
   fmt::print("\nwritten by {}, opset {} of ONNX\n",
              info.producer.empty() ? "an unknown program" : info.producer, info.opset);
   fmt::print("input: {}\n", expected_input(model));

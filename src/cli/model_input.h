@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "cli/task.h"
+#include "engine/threads.h"
 
 namespace lwsvm::cli {
 
@@ -10,10 +11,12 @@ namespace lwsvm::cli {
 inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
 
 // Brings data and network together: normalises as the options say, or as the file says if lwsvm wrote it into
-// its metadata, and arranges the pixels as the network takes them. Notes the normalisation in the metadata.
-// Throws Error where that cannot be: if the network carries its own normalisation and another is given, or
-// takes no such data, or has weights that are not numbers.
-void fit_input(Model& model, const NormalizeOptions& options, const DataSet& data, Terminal& terminal);
+// its metadata, or else as trying the known normalisations shows, which is said in a line; and arranges the
+// pixels as the network takes them. Notes the normalisation in the metadata. Throws Error where that cannot
+// be: if the network carries its own normalisation and another is given, or takes no such data, or has
+// weights that are not numbers; and, unless options.anyway, if trying does not tell the normalisation.
+void fit_input(Model& model, const NormalizeOptions& options, const DataSet& data, const Threads& threads,
+               Terminal& terminal);
 
 bool is_foreign(const ModelInfo& info);  // written by another program
 

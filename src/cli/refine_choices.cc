@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "cli/centre.h"
 #include "dc/tail.h"
 #include "lwsvm/lambda_search.h"
 #include "model/storage.h"
@@ -16,11 +17,22 @@
 namespace lwsvm::cli {
 namespace {
 
-double searched_lambda(const RefineSettings& settings, Model& model, const Task& task, const Threads& threads,
-                       Terminal& terminal) {
+// Of the layer whose SVM is solved; if that is not opened and so has no centre, it stays near where it is.
+std::vector<float> searched_centre(const Graph& graph, const RefineOptions& options) {
+  if (options.centre.empty()) return {};
+  const int node = lambda_search_layer(graph);
+  const bool opened = std::ranges::find(options.layers, node) != options.layers.end();
+  const std::vector<float>& weights = opened ? options.centre : graph.parameters();
+  const auto begin = weights.begin() + graph.node(node).trained.begin;
+  return {begin, begin + graph.node(node).trained.size};
+}
+
+double searched_lambda(const RefineSettings& settings, Model& model, const RefineOptions& refine,
+                       const Task& task, const Threads& threads, Terminal& terminal) {
   terminal.line("lambda auto: the last layer's SVM for a grid of lambdas, judged on {} validation samples",
                 format_count(task.validation.size()));
   LambdaSearchOptions options;
+  options.centre = searched_centre(model.graph, refine);
   options.batch = settings.refine.batch;
   options.seed = settings.refine.seed;
   options.memory = parse_bytes(settings.memory, "memory");
@@ -34,16 +46,20 @@ double searched_lambda(const RefineSettings& settings, Model& model, const Task&
   return choice.lambda;
 }
 
-// A foreign network has no lambda: one with which the opened layers' regulariser weighs as much as the loss,
-// within reason.
+// A foreign network has no lambda. Around zero: one with which the opened layers' regulariser weighs as much
+// as the loss, within reason.
 double balanced_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
-  double squares = 0;
-  for (int layer : layers) {
-    const ParameterRange& range = graph.node(layer).trained;
-    for (std::int64_t i = range.begin; i < range.end(); ++i)
-      squares += std::pow(static_cast<double>(graph.parameters()[static_cast<std::size_t>(i)]), 2);
-  }
-  return std::clamp(2 * hinge / std::max(squares, 1e-30), 1e-6, 1e-3);
+  const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());
+  return std::clamp(hinge / std::max(half_square, 1e-30), 1e-6, 1e-3);
+}
+
+// Around the start: one with which moving the opened layers by kMove of their length costs as much as the
+// loss that there is to gain. Of its dimension (loss over weights squared), so that it follows a network
+// whose weights or scores are large; docs/results.md has the trials behind the number.
+constexpr double kMove = 0.2;
+double moving_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
+  const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());
+  return std::clamp(hinge / std::max(kMove * kMove * half_square, 1e-30), 1e-6, 1.0);
 }
 
 // All layers that can be opened and written back; of others, why not.
@@ -96,9 +112,9 @@ std::vector<int> chosen_layers(const std::string& text, const Model& model, Term
   return layers;
 }
 
-double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, double hinge,
-                  const Task& task, const Threads& threads, Terminal& terminal) {
-  if (settings.lambda == "auto") return searched_lambda(settings, model, task, threads, terminal);
+double lambda_for(const RefineSettings& settings, Model& model, const RefineOptions& options, bool at_start,
+                  double hinge, const Task& task, const Threads& threads, Terminal& terminal) {
+  if (settings.lambda == "auto") return searched_lambda(settings, model, options, task, threads, terminal);
   if (!settings.lambda.empty()) {
     char* end = nullptr;
     const double value = std::strtod(settings.lambda.c_str(), &end);
@@ -106,8 +122,17 @@ double lambda_for(const RefineSettings& settings, Model& model, std::span<const 
       fail("refine", "lambda is '{}'; it must be a positive number", settings.lambda);
     return value;
   }
-  if (model.info.lambda && *model.info.lambda > 0) return *model.info.lambda;
-  const double lambda = balanced_lambda(model.graph, layers, hinge);
+  if (model.info.lambda && *model.info.lambda > 0 && centred_at_start(model.info) == at_start)
+    return *model.info.lambda;
+  if (at_start) {
+    const double lambda = moving_lambda(model.graph, options.layers, hinge);
+    terminal.line(
+        "lambda {:.3g}: the file names none for a regulariser around the start; chosen so that moving the "
+        "opened layers by {} of their length costs as much as the loss",
+        lambda, kMove);
+    return lambda;
+  }
+  const double lambda = balanced_lambda(model.graph, options.layers, hinge);
   terminal.line(
       "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
       "opened layers weighs as much as the loss, within 1e-6 and 1e-3",

@@ -17,9 +17,10 @@ namespace lwsvm::cli {
 // others, why not.
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal);
 
-// As given; searched for --lambda auto; the network's own; or, where the file says nothing, one that
-// balances the network's training loss `hinge`.
-double lambda_for(const RefineSettings& settings, Model& model, std::span<const int> layers, double hinge,
-                  const Task& task, const Threads& threads, Terminal& terminal);
+// As given; searched for --lambda auto; the network's own, if that was for the same kind of centre; or, where
+// the file says nothing, one that balances the network's training loss `hinge`. Layers and centre are those
+// of the options.
+double lambda_for(const RefineSettings& settings, Model& model, const RefineOptions& options, bool at_start,
+                  double hinge, const Task& task, const Threads& threads, Terminal& terminal);
 
 }  // namespace lwsvm::cli

@@ -20,17 +20,23 @@ int refine(const Common& common, const RefineSettings& settings) {
   return result.exit_code;
 }
 
-constexpr const char* kFooter = R"(Every layer in turn, output to input, is a structured SVM; F never rises:
-  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
+constexpr const char* kFooter =
+    R"(Every move lowers F or is taken back. Over the opened layers l, c_l = 0 or the network as read (--centre):
+  F = lambda/2 sum_l ||w_l - c_l||^2 + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ]
 
-When things stop:
-  inner solve   gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer, or MAX-EPOCHS epochs
-                P(w) = lambda/2 ||w||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
-  update        accepted if F(w) < F(w_t); otherwise mu *= 4 and again, 4 solves in all
-  refine        validation accuracy below the best at the end of PATIENCE passes in a row, or F fell by less
-                than 0.5% in a pass, or PASSES passes, or TIME-LIMIT, or Ctrl-C
-  kept          the pass end with the best validation accuracy, the start included; ties to the lower F
-With --mode paper: mu = 10 lambda, one step a batch, stop when the dual rose by less than 1% in an epoch, no test.)";
+Moves:
+  layer         one layer as a structured SVM, solved in its dual; accepted if F(w) < F(w_t), otherwise mu *= 4 and
+                again, 4 solves in all. It ends at gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer,
+                or after MAX-EPOCHS epochs
+                P(w) = lambda/2 ||w - c||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
+  sweep         all layers at once, one pass over the samples in closed-form steps of radius eta, which is found by
+                short runs at first; accepted if F fell, otherwise eta /= 3
+When it stops:  PATIENCE moves without a better network by validation, or F fell by less than 0.3% in 8 moves (0.5%
+                in a pass with --moves layers), or PASSES, or TIME-LIMIT, or Ctrl-C
+What is kept:   the best network after any move, the start included, by validation accuracy, ties by validation loss
+                (by loss alone with fewer than 1,000 samples), or a better one on the line from the start to it
+With --mode paper: F over all layers around 0, layers in turn, mu = 10 lambda, one step per batch, a solve ends when the dual rose by less than 1% in
+an epoch, no test.)";
 
 }  // namespace
 
@@ -43,20 +49,29 @@ void add_refine(CLI::App& app, Common& common) {
   settings->task.add_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
+  settings->normalize.add_guess_to(*sub);
   sub->add_option("-o,--output", settings->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", settings->layers,
                   "all, or names separated by commas, with * and ? as in a shell: '*/layer3*,*Gemm'")
       ->capture_default_str();
   sub->add_option(
       "--lambda", settings->lambda,
-      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's)");
+      "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's, else one "
+      "that makes moving the opened layers cost about as much as the loss)");
+  sub->add_option("--centre", settings->centre,
+                  "where the regulariser pulls to: start (the network as read), zero, or another ONNX file "
+                  "(default: what the file remembers, else zero for networks of lwsvm, start for others)");
   sub->add_option("--mu", settings->refine.mu, "fixes the proximal weight (default: adapted)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--passes", settings->refine.passes, "passes over the layers, at most")
+  sub->add_option("--moves", settings->moves,
+                  "auto (layers and sweeps, whichever gains more for its work), layers (in turn) or sweeps")
       ->capture_default_str();
+  sub->add_option("--passes", settings->refine.passes,
+                  "passes over the layers and sweeps, at most (default: 10; with a time limit any number)");
   sub->add_option("--patience", settings->refine.patience,
-                  "passes in a row that may end below the best validation accuracy until it stops")
-      ->capture_default_str();
+                  "moves in a row without a better network by validation until it stops (default: 12, or any "
+                  "number with a time limit); with "
+                  "--moves layers passes that end below the best (default: 1)");
   sub->add_option("--gap", settings->refine.gap, "relative gap at which an inner solve ends")
       ->capture_default_str();
   sub->add_option("--max-epochs", settings->refine.max_epochs, "epochs of one inner solve, at most")

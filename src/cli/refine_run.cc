@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
+#include "cli/centre.h"
 #include "cli/model_input.h"
 #include "cli/refine_choices.h"
 #include "cli/run_folder.h"
@@ -31,15 +32,18 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
   fail_unknown("refine", option, word, names);
 }
 
-// Networks of other programs: nobody knows what they were trained on. Ours say so.
+// Networks of other programs: nobody knows what they were trained on, also after lwsvm refined them. Ours say
+// so; validation samples that come apart from the training set are there for that purpose.
 bool may_know_validation(const ModelInfo& info, const Task& task) {
-  return task.validation.size() > 0 && is_foreign(info) && !tells_split(info);
+  return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
 }
 
 class RefineReporter final : public RefineObserver {
  public:
-  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model, double time_limit)
-      : terminal_(terminal), settings_(settings), model_(model), time_limit_(time_limit) {}
+  // `clock` runs since the command began.
+  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model,
+                 const Stopwatch& clock, double time_limit)
+      : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
 
   void attach(Refiner& refiner, RunLog* log) {
     refiner_ = &refiner;
@@ -49,8 +53,19 @@ class RefineReporter final : public RefineObserver {
   void on_open(int pass, const std::string& layer) override {
     pass_ = pass;
     layer_ = layer;
-    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer),
-                 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs));
+    const auto most =
+        layer == "sweep" ? 1000 : 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs);
+    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer), most);
+  }
+
+  void on_race(double eta, double objective) override {
+    terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", eta, objective);
+  }
+
+  void on_sweep_progress(const SweepProgress& p) override {
+    if (bar_ && bar_->due())
+      bar_->update(static_cast<std::uint64_t>(1000 * p.fraction),
+                   fmt::format("loss {:.5f} eta {:.2g} step {:.2f}", p.loss, p.eta, p.gamma));
   }
 
   void on_progress(const SolveProgress& p) override {
@@ -72,8 +87,10 @@ class RefineReporter final : public RefineObserver {
 
   void on_update(const LayerUpdate& u) override {
     bar_.reset();
-    terminal_.line("pass {} {:<10} {:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}  F {:.5f} -> {:.5f}{}  {}  {}",
-                   u.pass, u.layer, u.form, u.mu, u.epochs, u.gap, u.before, u.after,
+    const std::string how = u.form == "sweep" ? fmt::format("eta {:<8.2g} step {:.2f}", u.eta, u.gamma)
+                                              : fmt::format("{:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}",
+                                                            u.form, u.mu, u.epochs, u.gap);
+    terminal_.line("pass {} {:<10} {}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass, u.layer, how, u.before, u.after,
                    u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
                    format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
     if (!log_) return;
@@ -83,7 +100,14 @@ class RefineReporter final : public RefineObserver {
         {"primal", u.primal}, {"dual", u.dual},           {"gap", u.gap},
         {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
         {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
-    if (u.val_accuracy >= 0) record["val_accuracy"] = u.val_accuracy;
+    if (u.val_accuracy >= 0) {
+      record["val_accuracy"] = u.val_accuracy;
+      record["val_loss"] = u.val_loss;
+    }
+    if (u.form == "sweep") {
+      record["eta"] = u.eta;
+      record["mean_step"] = u.gamma;
+    }
     record["accepted"] = u.accepted;
     record["reason"] = u.reason;
     record["dual_bytes"] = u.dual_bytes;
@@ -114,45 +138,73 @@ class RefineReporter final : public RefineObserver {
       save();
       return true;
     }
-    if (time_limit_ > 0 && earlier_ + watch_.seconds() > time_limit_) {
-      timed_out_ = true;
-      save();
-      return true;
-    }
     return false;
   }
 
+  // What must be done after the last move is not a move's to take.
+  double seconds_left() override {
+    return time_limit_ > 0 ? time_left() - reserved_ : std::numeric_limits<double>::infinity();
+  }
+  double time_left() const {
+    return time_limit_ > 0 ? time_limit_ - earlier_ - clock_.seconds()
+                           : std::numeric_limits<double>::infinity();
+  }
+  void reserve(double seconds) { reserved_ = seconds; }
+
   void count_earlier(double seconds) { earlier_ = seconds; }
-  bool timed_out() const { return timed_out_; }
 
  private:
   Terminal& terminal_;
   const RefineSettings& settings_;
   const Model& model_;
-  double time_limit_;
+  const Stopwatch& clock_;
+  double time_limit_, reserved_ = 0;
   Refiner* refiner_ = nullptr;
   RunLog* log_ = nullptr;
   std::optional<Progress> bar_;
   int pass_ = 0;
   std::string layer_;
-  bool timed_out_ = false;
   double earlier_ = 0;  // seconds of other starts that count
   CheckpointTimer timer_;
-  Stopwatch watch_;
 };
 
 std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
 }
 
-RefineOptions refine_options(const RefineSettings& settings, Model& model, double hinge, const Task& task,
-                             const Threads& threads, Terminal& terminal) {
+// F as the paper has it, over all layers and around zero.
+bool is_papers_objective(const RefineOptions& options) {
+  return options.mode == RefineMode::paper || options.regularise_all;
+}
+
+// A resumed run has the centre's weights in its checkpoint.
+Centre centre_for(const RefineSettings& settings, const RefineOptions& options, const Model& model,
+                  bool resumed, Terminal& terminal) {
+  if (is_papers_objective(options)) {
+    if (!settings.centre.empty() && settings.centre != "zero")
+      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}",
+           settings.centre);
+    return {};
+  }
+  if (resumed) return noted_centre(model.info, settings.centre_file);
+  return choose_centre(settings.centre, model, options.layers, settings.input, terminal);
+}
+
+// All but lambda.
+RefineOptions refine_options(const RefineSettings& settings, const Model& model, Terminal& terminal) {
   RefineOptions options = settings.refine;
   options.layers = chosen_layers(settings.layers, model, terminal);
   options.as_stored = [&model](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
-  options.lambda = lambda_for(settings, model, options.layers, hinge, task, threads, terminal);
+  options.moves =
+      pick<Moves>("moves", settings.moves,
+                  {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
+  // With a time limit the time is used: the best network is kept in any case.
+  constexpr int passes = 10, patience = 12;
+  if (!options.passes && settings.time_limit.empty()) options.passes = passes;
+  if (!options.patience && settings.time_limit.empty() && options.moves != Moves::layers)
+    options.patience = patience;
   options.search =
       pick<Search>("search", settings.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
@@ -163,18 +215,24 @@ RefineOptions refine_options(const RefineSettings& settings, Model& model, doubl
   return options;
 }
 
-void note_refining(const RefineSettings& settings, const Task& task, double lambda, Model& model) {
-  model.info.lambda = lambda;
+void note_refining(const RefineSettings& settings, const Task& task, const RefineOptions& options,
+                   const Centre& centre, const Regulariser& regulariser, Model& model) {
+  model.info.lambda = options.lambda;
+  if (is_papers_objective(options))
+    forget_centre(model.info);
+  else
+    note_centre(centre, regulariser, settings.output, model);
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = settings.task.loss;
   note_split(task.choice, model.info);
 }
 
-void announce(const RefineSettings& settings, const Model& model, double lambda, const Threads& threads,
-              Terminal& terminal) {
-  terminal.line("{}: {} parameters, lambda {:.4g}, {} threads", settings.input,
-                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), lambda,
-                threads.count());
+void announce(const RefineSettings& settings, const Model& model, const Regulariser& regulariser,
+              const Centre& centre, const Threads& threads, Terminal& terminal) {
+  terminal.line("{}: {} parameters, {} of them opened, lambda {:.4g} around {}, {} threads", settings.input,
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
+                format_count(regulariser.size()), regulariser.lambda(),
+                centre.at_start ? centre.file.string() : "zero", threads.count());
   terminal.line("start: {}", quality_line(settings.start));
 }
 
@@ -190,6 +248,16 @@ std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task,
   return log;
 }
 
+std::string kept_text(const Refiner& refiner, const RefineOptions& options) {
+  if (options.keep == Keep::last) return "the network of the last move is written";
+  if (refiner.best_move() == 0) return "nothing was better than the start, which is written";
+  const std::string which =
+      fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
+  return refiner.kept_share() == 1 ? which + ", is written"
+                                   : fmt::format("{:.0f}% of the way from the start to {}, is written",
+                                                 100 * refiner.kept_share(), which);
+}
+
 json result_of(const RefineSettings& settings, const Refiner& refiner, std::string_view end, json quality) {
   json result = std::move(quality);
   result["start"] = settings.start;
@@ -200,6 +268,8 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
   result["seconds"] = refiner.seconds();
   result["dual_bytes"] = refiner.dual_bytes();
   result["end"] = end;
+  result["lambda"] = refiner.regulariser().lambda();
+  result["centre"] = refiner.regulariser().centre().empty() ? "zero" : "start";
   result["model"] = settings.output;
   return result;
 }
@@ -207,6 +277,7 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 }  // namespace
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
+  const Stopwatch clock;
   std::optional<SavedRun> saved = open_saved("refine", settings);
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
@@ -215,25 +286,43 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
-  fit_input(model, settings.normalize, task.data, terminal);
   const Threads threads(common.threads);
-  if (!saved) settings.start = quality_of(model, task, 0, threads);  // lambda may depend on the loss
-  const double hinge = settings.start.at("objective");
-  const RefineOptions options = refine_options(settings, model, hinge, task, threads, terminal);
-  if (!saved) settings.start["objective"] = options.lambda * model.graph.half_squared_norm() + hinge;
+  fit_input(model, settings.normalize, task.data, threads, terminal);
+  RefineOptions options = refine_options(settings, model, terminal);
+  Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
+  options.centre = std::move(centre.weights);
+  if (centre.at_start) settings.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  double test_seconds = 0;
+  if (!saved) {
+    const Stopwatch watch;
+    NetworkQuality start = evaluate_quality(model, task, Regulariser(model.graph, 0), threads);
+    options.evaluation_seconds = watch.seconds();
+    const double hinge = start.train_loss;  // lambda may depend on it
+    options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
+    const Regulariser regulariser = make_regulariser(model.graph, options);
+    start.objective = regulariser.value(model.graph.parameters()) + hinge;
+    options.start = start;
+    const Stopwatch test_watch;
+    settings.start = with_test(start, model, task, threads);
+    test_seconds = test_watch.seconds();
+  } else {
+    options.lambda = lambda_for(settings, model, options, centre.at_start, 0, task, threads, terminal);
+  }
   settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   const double time_limit =
       settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
 
-  RefineReporter reporter(terminal, settings, model, time_limit);
+  RefineReporter reporter(terminal, settings, model, clock, time_limit);
+  reporter.reserve(1.25 * test_seconds + 0.2);
   Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
-        "the network may have been trained on the {} validation samples, which then say little; --val 0 "
-        "--passes N refines on all samples, N passes",
+        "the network may have been trained on the {} validation samples; they then flatter it as it is, "
+        "and a better one may be rejected. Samples that it has not seen judge fairly: give them as x_val, "
+        "y_val of an .npz (--data)",
         format_count(task.validation.size()));
-  note_refining(settings, task, options.lambda, model);
-  announce(settings, model, options.lambda, threads, terminal);
+  note_refining(settings, task, options, centre, refiner.regulariser(), model);
+  announce(settings, model, refiner.regulariser(), centre, threads, terminal);
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
   const InterruptGuard guard;
@@ -248,23 +337,22 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   }
   const RefineEnd end = refiner.run(reporter);
   if (end != RefineEnd::stopped) reporter.save();
-  refiner.keep_chosen();
+  refiner.keep_chosen(reporter.seconds_left());
+  note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
 
   RunResult result;
-  result.over = end != RefineEnd::stopped || reporter.timed_out();
+  result.over = end != RefineEnd::stopped;
   result.exit_code = result.over ? done : interrupt_exit_code();
-  const std::string_view reason = reporter.timed_out() ? "time is up" : to_string(end);
-  if (end == RefineEnd::stopped)
-    terminal.line("{}; the best network so far is written{}", reason,
-                  settings.run_folder.empty()
-                      ? ""
-                      : fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder));
-  else
-    terminal.line("done: {}; kept the network of pass {}", reason,
-                  options.keep == Keep::last ? refiner.pass() : refiner.best_pass());
-  result.values = result_of(settings, refiner, reason, quality_of(model, task, options.lambda, threads));
-  if (reporter.timed_out()) result.values["time_limit"] = settings.time_limit;
+  const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
+  terminal.line("{}; {}{}", to_string(end), kept_text(refiner, options),
+                unfinished && !settings.run_folder.empty()
+                    ? fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder)
+                    : "");
+  result.values =
+      result_of(settings, refiner, to_string(end), with_test(refiner.current(), model, task, threads));
+  result.values["seconds"] = clock.seconds();
+  if (end == RefineEnd::out_of_time) result.values["time_limit"] = settings.time_limit;
   if (log && result.over) write_end(*log, result.values);
   return result;
 }

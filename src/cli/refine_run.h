@@ -19,10 +19,12 @@ struct RefineSettings {
   std::string resume_folder;  // settings then come from there, but for time_limit, and output if given
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
-  std::string search = "auto", keep = "best", mode = "standard";
+  std::string centre;  // of the regulariser: start, zero, a file; empty: by the kind of network (centre.h)
+  std::string moves = "auto", search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
   bool limit_counts_all_starts = false;  // else a resumed run has its limit anew
   nlohmann::json start;                  // quality of the input
+  std::string centre_file;               // where a centre at the start came from, absolute
   RefineOptions refine;
 
   template <typename Self, typename Visit>
@@ -32,6 +34,9 @@ struct RefineSettings {
     visit("output", self.output);
     visit("layers", self.layers);
     visit("lambda", self.lambda);
+    visit("centre", self.centre);
+    visit("regularise_all", self.refine.regularise_all);
+    visit("moves", self.moves);
     visit("search", self.search);
     visit("keep", self.keep);
     visit("mode", self.mode);
@@ -44,6 +49,7 @@ struct RefineSettings {
     visit("batch", self.refine.batch);
     visit("seed", self.refine.seed);
     visit("start", self.start);
+    visit("centre_file", self.centre_file);
   }
 };
 

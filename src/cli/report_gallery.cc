@@ -212,11 +212,13 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
     before.info.metadata.insert(*noted);
   const Task task(task_options(run, place, options.data_dir), &after.info);
   Terminal silent(stderr, /*quiet=*/true);
-  for (Model* model : {&before, &after}) fit_input(*model, {}, task.data, silent);
+  const Threads threads(options.threads);
+  NormalizeOptions normalize;
+  normalize.anyway = true;
+  for (Model* model : {&before, &after}) fit_input(*model, normalize, task.data, threads, silent);
 
   const bool has_test = task.test_part() != nullptr;
   const SampleView& samples = task.part(has_test ? "test" : "val");
-  const Threads threads(options.threads);
   const Judgement old = judge(before, samples, threads), refined = judge(after, samples, threads);
   const auto right = [&](const Judgement& judgement, std::size_t i) {
     return judgement.predicted[i] == samples.label(static_cast<std::int64_t>(i));

@@ -206,11 +206,14 @@ class Planner {
     settings.task.data = plan_.options.data;
     settings.input = network(from);
     settings.mode = mode;
+    settings.moves = "layers";
     settings.keep = "last";  // like the solvers' rows: what the method comes to, not its best by validation
     // The published rule ends at the first pass that validates worse, be it by one sample.
     if (mode != "paper") settings.refine.patience = kPatience;
     settings.lambda = fmt::format("{}", lambda);
     settings.layers = extent_.layers;
+    settings.centre = "zero";
+    settings.refine.regularise_all = true;  // the paper's objective, that of the other rows
     settings.refine.passes = extent_.passes;
     settings.time_limit = extent_.time_limit;
     settings.limit_counts_all_starts = true;

@@ -6,17 +6,36 @@ namespace lwsvm::cli {
 
 using nlohmann::json;
 
-json quality_of(const Model& model, const Task& task, double lambda, const Threads& threads) {
+NetworkQuality evaluate_quality(const Model& model, const Task& task, const Regulariser& regulariser,
+                                const Threads& threads) {
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(task.training, task.loss);
-  json quality{{"objective", evaluator.objective(train, lambda)},
-               {"accuracy", train.accuracy()},
-               {"train_accuracy", train.accuracy()}};
-  if (task.validation.size() > 0)
-    quality["val_accuracy"] = evaluator.evaluate(task.validation, task.loss).accuracy();
-  if (task.test_part())
-    quality["accuracy"] = quality["test_accuracy"] = evaluator.evaluate(task.test, task.loss).accuracy();
+  NetworkQuality quality;
+  quality.objective = evaluator.objective(train, regulariser);
+  quality.train_loss = train.mean_loss();
+  quality.train_accuracy = train.accuracy();
+  if (task.validation.size() > 0) {
+    const LossSums validation = evaluator.evaluate(task.validation, task.loss);
+    quality.val_accuracy = validation.accuracy();
+    quality.val_loss = validation.mean_loss();
+  }
   return quality;
+}
+
+json with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads) {
+  json values{{"objective", quality.objective},
+              {"accuracy", quality.train_accuracy},
+              {"train_accuracy", quality.train_accuracy}};
+  if (task.validation.size() > 0) values["val_accuracy"] = quality.val_accuracy;
+  if (task.test_part())
+    values["accuracy"] = values["test_accuracy"] =
+        Evaluator(model.graph, threads).evaluate(task.test, task.loss).accuracy();
+  return values;
+}
+
+json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
+                const Threads& threads) {
+  return with_test(evaluate_quality(model, task, regulariser, threads), model, task, threads);
 }
 
 std::string quality_line(const json& quality) {

@@ -6,7 +6,9 @@
 
 #include "cli/task.h"
 #include "engine/threads.h"
+#include "lwsvm/refine_observer.h"
 #include "model/model.h"
+#include "net/regulariser.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -19,7 +21,14 @@ struct RunResult {
 
 // Objective and accuracies: {"objective", "train_accuracy", "val_accuracy" and "test_accuracy" where there is
 // such a part, "accuracy": that of the test part, else of the training part}.
-nlohmann::json quality_of(const Model& model, const Task& task, double lambda, const Threads& threads);
+nlohmann::json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
+                          const Threads& threads);
+// All but the test part.
+NetworkQuality evaluate_quality(const Model& model, const Task& task, const Regulariser& regulariser,
+                                const Threads& threads);
+// The same of a network whose quality is known but for the test part.
+nlohmann::json with_test(const NetworkQuality& quality, const Model& model, const Task& task,
+                         const Threads& threads);
 std::string quality_line(const nlohmann::json& quality);  // "objective 0.05850  train 99.29%  ..."
 
 // {"type": "end", ...}: the run is over. It lies behind the last checkpoint, so that a run that is resumed

@@ -145,7 +145,7 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
   const Summary& summary = result.summary;
   Evaluator evaluator(model.graph, threads);
   const LossSums train = evaluator.evaluate(data.train, loss);
-  const double objective = evaluator.objective(train, command.solver.lambda);
+  const double objective = evaluator.objective(train, Regulariser(model.graph, command.solver.lambda));
   const double gap = objective - summary.dual, relative_gap = relative(gap, objective);
   explain_stop(terminal, command, summary, relative_gap);
   nlohmann::ordered_json record{
@@ -185,7 +185,7 @@ int svm(const Common& common, SvmCommand command) {
   check_output(command);
   command.source.data_dir = common.data_dir;
   const SvmData data(command.source);
-  const Normalization normalization = svm_normalization(data, command.normalize.parse());
+  const Normalization normalization = svm_normalization(data, command.normalize.parse(data.data));
   const MarginMatrix margin =
       command.delta.empty()
           ? MarginMatrix(data.data.classes)

@@ -47,6 +47,11 @@ DataSet load_libsvm(const std::string& train_file, const std::string& test_file)
 }
 
 std::size_t validation_count(const SvmDataOptions& options, const DataSet& data) {
+  if (!data.validation.empty()) {
+    if (!options.validation.empty())
+      fail("svm", "{} has a validation part of its own (x_val); leave out --val", data.name);
+    return 0;
+  }
   if (!options.validation.empty()) return parse_validation_count(options.validation, data.train.size());
   return options.train_file.empty() ? default_validation_count(data) : 0;
 }
@@ -59,7 +64,8 @@ SvmData::SvmData(const SvmDataOptions& options)
                       : load_data(options.data, options.data_dir)),
       split(split_samples(data.train.size(), validation_count(options, data), options.split_seed)),
       train(data.train, split.train),
-      validation(data.train, split.validation),
+      validation(data.validation.empty() ? SampleView(data.train, split.validation)
+                                         : SampleView(data.validation)),
       test(data.test) {}
 
 Normalization svm_normalization(const SvmData& data, const NormalizationOptions& options) {

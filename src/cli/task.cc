@@ -23,6 +23,12 @@ std::optional<SplitChoice> split_of(const ModelInfo& info, const DataSet& data) 
 }
 
 SplitChoice choose_split(const TaskOptions& options, const ModelInfo* info, const DataSet& data) {
+  if (!data.validation.empty()) {
+    if (!options.validation.empty() || options.split_seed)
+      fail("split", "{} has a validation part of its own (x_val); leave out --val and --split-seed",
+           data.name);
+    return {};
+  }
   if (info && options.validation.empty() && !options.split_seed)
     if (const auto known = split_of(*info, data)) return *known;
   return {options.validation.empty() ? default_validation_count(data)
@@ -69,23 +75,29 @@ void TaskOptions::add_augment_to(CLI::App& command) {
 void NormalizeOptions::add_to(CLI::App& command) {
   command.add_option(
       "--normalize", name,
-      "how pixels 0..255 become the network's input: imagenet, cifar (x/255, then that data set's mean "
-      "and deviation of each channel), 0-1 (x/255) or 0-255 (as they are); or give the numbers:");
+      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
+      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
   command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
   command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
   command.add_option("--std", deviation, "then divided by this: one number or one a channel");
+}
+
+void NormalizeOptions::add_guess_to(CLI::App& command) {
+  command.add_flag("--anyway", anyway,
+                   "go on where a network of another program seems to guess, or where trying the known "
+                   "normalisations does not tell which is its own");
 }
 
 void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
   command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
 }
 
-NormalizationOptions NormalizeOptions::parse() const {
+NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
   if (!name.empty()) {
     if (scale || !mean.empty() || !deviation.empty() || per_pixel)
       fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
            name);
-    return named_normalization(name);
+    return named_normalization(name, white_of(data).value_or(255));
   }
   NormalizationOptions options;
   options.scale = scale;
@@ -101,17 +113,14 @@ Task::Task(const TaskOptions& options, const ModelInfo* info)
       choice(choose_split(options, info, data)),
       split(split_samples(data.train.size(), choice.validation, choice.seed)),
       train(data.train, split.train),
-      validation(data.train, split.validation),
+      validation(data.validation.empty() ? SampleView(data.train, split.validation)
+                                         : SampleView(data.validation)),
       test(data.test),
       training(train, data.shape, parse_augmentation(options.augment, data.shape)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void note_split(const SplitChoice& choice, ModelInfo& info) {
   info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);
-}
-
-bool tells_split(const ModelInfo& info) {
-  return info.metadata.contains(kSplitKey);
 }
 
 const SampleView& Task::part(const std::string& name) const {
@@ -142,6 +151,10 @@ void check_fit(const Model& model, const DataSet& data) {
   if (wanted != given)
     fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
          to_string(given));
+  check_network(model, data);
+}
+
+void check_network(const Model& model, const DataSet& data) {
   const int classes = class_count(model.graph);
   if (classes == 1)
     fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");

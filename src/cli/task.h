@@ -47,10 +47,12 @@ struct NormalizeOptions {
   std::optional<double> scale;
   std::string mean, deviation;
   bool per_pixel = false;
+  bool anyway = false;  // where nothing is given and trying does not tell
 
-  void add_to(CLI::App& command);            // for networks of other programs
+  void add_to(CLI::App& command);
+  void add_guess_to(CLI::App& command);      // for networks of other programs
   void add_per_pixel_to(CLI::App& command);  // for new networks
-  NormalizationOptions parse() const;
+  NormalizationOptions parse(const DataSet& data) const;
 };
 
 struct SplitChoice {
@@ -59,7 +61,6 @@ struct SplitChoice {
 };
 // The split in a network's metadata: which samples it has not been trained on.
 void note_split(const SplitChoice& choice, ModelInfo& info);
-bool tells_split(const ModelInfo& info);
 
 struct Task {
   // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found
@@ -87,6 +88,7 @@ LossKind parse_loss(const std::string& name);
 // Throws Error, naming both shapes or class counts, unless the network can take the data; also if a weight is
 // not a number.
 void check_fit(const Model& model, const DataSet& data);
+void check_network(const Model& model, const DataSet& data);  // the same but for the shapes
 int class_count(const Graph& graph);
 
 }  // namespace lwsvm::cli

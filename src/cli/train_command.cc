@@ -30,6 +30,7 @@ void add_train(CLI::App& app, Common& common) {
   settings->task.add_loss_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
+  settings->normalize.add_guess_to(*sub);
   settings->normalize.add_per_pixel_to(*sub);
   CLI::Option* arch =
       sub->add_option("--arch", settings->arch, "network to build: a name or a string, see below")
@@ -48,6 +49,12 @@ void add_train(CLI::App& app, Common& common) {
       ->each([settings](const std::string&) { settings->lambda_given = true; });
   CLI::Option* epochs = sub->add_option("--epochs", settings->train.epochs, "passes over the training part")
                             ->capture_default_str();
+  sub->add_option(
+         "--schedule", settings->train.schedule,
+         "of the learning rate: constant, or cosine (falls to 0 at the end of the epochs or the time)")
+      ->capture_default_str();
+  sub->add_option("--time-limit", settings->time_limit,
+                  "of the training itself, such as 10m or 1h30m; the network so far is written");
   sub->add_option("--batch", settings->train.batch, "samples a step")->capture_default_str();
   CLI::Option* eval_every = sub->add_option("--eval-every", settings->train.eval_every,
                                             "epochs between evaluations of the objective")

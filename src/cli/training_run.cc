@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
+#include "cli/centre.h"
 #include "cli/model_input.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
@@ -36,7 +37,7 @@ std::optional<Model> given_model(const TrainSettings& settings, std::optional<Sa
 }
 
 Model new_model(const TrainSettings& settings, const Task& task) {
-  const NormalizationOptions normalization = settings.normalize.parse();
+  const NormalizationOptions normalization = settings.normalize.parse(task.data);
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
@@ -67,6 +68,7 @@ void complete(TrainSettings& settings, const Model& model, const DataSet& data, 
 
 void note_training(const TrainSettings& settings, const Task& task, Model& model) {
   model.info.lambda = settings.train.lambda;
+  forget_centre(model.info);  // all layers, around zero
   model.info.data = task.data.name;
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
@@ -182,13 +184,16 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
     settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
     settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
   }
+  if (!settings.time_limit.empty())
+    settings.train.time_limit = parse_duration(settings.time_limit, "time-limit");
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);
+  const Threads threads(common.threads);
   const Task task(settings.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
-    fit_input(model, settings.normalize, task.data, terminal);
+    fit_input(model, settings.normalize, task.data, threads, terminal);
   else
     check_fit(model, task.data);
   check_storable(model);
@@ -196,7 +201,6 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   check_output("train", settings.output, settings.init, settings.run_folder);
   note_training(settings, task, model);
 
-  const Threads threads(common.threads);
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
   announce(settings, task, model, threads, terminal);
   if (saved) restore(trainer, *saved, settings, terminal);
@@ -222,7 +226,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
                   settings.run_folder.empty()
                       ? ""
                       : fmt::format("; go on with `lwsvm train --resume {}`", settings.run_folder));
-  result.values = quality_of(model, task, settings.train.lambda, threads);
+  result.values = quality_of(model, task, Regulariser(model.graph, settings.train.lambda), threads);
   result.values["epochs"] = trainer.epoch();
   result.values["seconds"] = trainer.seconds();
   result.values["model"] = settings.output;

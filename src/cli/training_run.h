@@ -23,6 +23,7 @@ struct TrainSettings {
   std::string resume_folder;  // settings then come from there, but for these and `output` if given:
   std::optional<int> epochs_anew, eval_every_anew;
   bool lambda_given = false;
+  std::string time_limit;
 
   template <typename Self, typename Visit>
   static void fields(Self& self, const Visit& visit) {  // cli/settings.h
@@ -34,6 +35,8 @@ struct TrainSettings {
     visit("learning_rate", self.train.learning_rate);
     visit("lambda", self.train.lambda);
     visit("epochs", self.train.epochs);
+    visit("schedule", self.train.schedule);
+    visit("time_limit", self.time_limit);
     visit("batch", self.train.batch);
     visit("eval_every", self.train.eval_every);
     visit("seed", self.train.seed);

@@ -57,12 +57,13 @@ void Samples::read(std::size_t index, float* out) const {
 }
 
 DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
-                      Samples train, Samples test, int classes) {
+                      Samples train, Samples test, int classes, Samples validation) {
   const std::string where = source.string();
   if (train.empty()) fail(place, "{}: the training set is empty; nothing can be learnt from it", where);
   const std::int32_t bound = classes > 0 ? classes : kMostClasses;
-  const std::int32_t largest = std::max(check_labels(place, where, "training", train, bound),
-                                        check_labels(place, where, "test", test, bound));
+  const std::int32_t largest = std::max({check_labels(place, where, "training", train, bound),
+                                         check_labels(place, where, "validation", validation, bound),
+                                         check_labels(place, where, "test", test, bound)});
   DataSet data;
   // "folder/" has an empty last part; the folder's name comes before it.
   const std::filesystem::path last = (source.has_filename() ? source : source.parent_path()).filename();
@@ -71,6 +72,7 @@ DataSet make_data_set(const char* place, const std::filesystem::path& source, co
   data.classes = classes > 0 ? classes : largest + 1;
   data.train = std::move(train);
   data.test = std::move(test);
+  data.validation = std::move(validation);
   if (data.classes < 2) fail(place, "{}: all labels are 0; two or more classes are needed", where);
   return data;
 }

@@ -53,6 +53,7 @@ struct DataSet {
   ImageShape shape;
   int classes = 0;
   Samples train, test;                   // test may be empty
+  Samples validation;                    // where the data come with some; else they are split from train
   std::vector<std::string> class_names;  // may be empty
 };
 
@@ -64,6 +65,6 @@ DataSet load_data(const std::string& name_or_path, const std::filesystem::path& 
 // a training set that is not empty, labels in 0..classes-1, two classes or more. classes 0: the largest label
 // plus one.
 DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,
-                      Samples train, Samples test, int classes = 0);
+                      Samples train, Samples test, int classes = 0, Samples validation = {});
 
 }  // namespace lwsvm

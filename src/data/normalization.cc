@@ -1,5 +1,6 @@
 #include "data/normalization.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -107,22 +108,48 @@ void NormalizationOptions::validate() const {
   }
 }
 
-NormalizationOptions named_normalization(const std::string& name) {
+std::span<const KnownNormalization> known_normalizations() {
+  static const std::vector<KnownNormalization> known{
+      {"0-255", 255, {}, {}},
+      {"0-1", 1, {}, {}},
+      {"-1..1", 1, {0.5}, {0.5}},
+      {"mnist", 1, {0.1307}, {0.3081}, 1},
+      {"fashion-mnist", 1, {0.2860}, {0.3530}, 1},
+      {"imagenet", 1, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, 3},
+      {"cifar", 1, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, 3}};
+  return known;
+}
+
+NormalizationOptions KnownNormalization::options(double white) const {
   NormalizationOptions options;
-  options.scale = name == "0-255" ? 1.0 : 255.0;
-  if (name == "0-255" || name == "0-1") return options;
-  if (name == "imagenet") {
-    options.mean = {0.485, 0.456, 0.406};
-    options.std = {0.229, 0.224, 0.225};
-    return options;
+  options.scale = white / white_becomes;
+  options.mean = mean;
+  options.std = std;
+  return options;
+}
+
+NormalizationOptions named_normalization(const std::string& name, double white) {
+  std::vector<std::string> names;
+  for (const KnownNormalization& known : known_normalizations()) {
+    if (known.name == name) return known.options(white);
+    names.push_back(known.name);
   }
-  if (name == "cifar") {
-    options.mean = {0.4914, 0.4822, 0.4465};
-    options.std = {0.2470, 0.2435, 0.2616};
-    return options;
+  fail_unknown(kNormalizationPlace, "normalisation", name, names);
+}
+
+std::optional<double> white_of(const DataSet& data) {
+  if (data.train.holds_bytes()) return 255.0;
+  constexpr std::size_t enough = 2000;
+  std::vector<float> pixels(data.train.sample_size());
+  float least = 0, most = 0;
+  for (std::size_t i = 0; i < std::min(enough, data.train.size()); ++i) {
+    data.train.read(i, pixels.data());
+    const auto [low, high] = std::minmax_element(pixels.begin(), pixels.end());
+    least = std::min(least, *low);
+    most = std::max(most, *high);
   }
-  fail_unknown(kNormalizationPlace, "normalisation", name,
-               std::vector<std::string>{"imagenet", "cifar", "0-1", "0-255"});
+  if (least < 0 || most > 255) return std::nullopt;
+  return most <= 1 ? 1.0 : 255.0;
 }
 
 Normalization pixel_statistics(const DataSet& data, std::span<const std::int32_t> part) {

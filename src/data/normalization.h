@@ -38,8 +38,25 @@ struct NormalizationOptions {
   void validate() const;
 };
 
-// By the names of --normalize: imagenet, cifar, 0-1, 0-255. Throws Error on another.
-NormalizationOptions named_normalization(const std::string& name);
+// What networks were commonly trained on. With `white` the value of a white pixel as stored:
+//
+//   x -> (x white_becomes / white - mean) / std
+struct KnownNormalization {
+  std::string name;
+  double white_becomes = 1;  // before mean and std: 1 or 255
+  std::vector<double> mean, std;
+  int channels = 0;  // of the images that it is for; 0: any
+
+  NormalizationOptions options(double white = 255) const;
+};
+// 0-255, 0-1, -1..1; mnist, fashion-mnist for grey images; imagenet, cifar for coloured ones.
+std::span<const KnownNormalization> known_normalizations();
+// By its name. Throws Error if there is none such.
+NormalizationOptions named_normalization(const std::string& name, double white = 255);
+
+// The value of a white pixel as stored: 255, or 1 where floats all lie in 0..1. Nothing where they are no
+// pixel values: below 0, or above 255.
+std::optional<double> white_of(const DataSet& data);
 
 Normalization default_normalization(const DataSet& data, std::span<const std::int32_t> train_part);
 // The default unless an option is given.

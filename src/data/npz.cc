@@ -221,31 +221,40 @@ bool is_npz(const std::filesystem::path& path) {
   return std::memcmp(start.data(), "PK\3\4", 4) == 0;
 }
 
+namespace {
+
+// The arrays x_PART and y_PART, both or neither, with samples like those of x_train. No samples are as good
+// as none.
+Samples read_part(const ZipArchive& archive, const std::string& part, const Array& x_train,
+                  const Layout& layout) {
+  const auto x = open_array(archive, "x_" + part), y = open_array(archive, "y_" + part);
+  if ((x == nullptr) != (y == nullptr)) {
+    fail(kNpzPlace, "{}: x_{} and y_{} belong together; add {}_{} or remove the other", archive.path(), part,
+         part, x ? "y" : "x", part);
+  }
+  if (!x || x->header.dims.empty() || x->header.dims[0] == 0) return {};
+  auto dims = x->header.dims;
+  dims[0] = x_train.header.dims[0];
+  if (dims != x_train.header.dims)
+    fail(kNpzPlace, "{}: its samples have another shape than those of x_train; they must agree", x->source);
+  return read_samples(*x, *y, layout);
+}
+
+}  // namespace
+
 DataSet load_npz(const std::filesystem::path& path) {
   const ZipArchive archive(path);
   const auto x_train = open_array(archive, "x_train"), y_train = open_array(archive, "y_train");
-  const auto x_test = open_array(archive, "x_test"), y_test = open_array(archive, "y_test");
   if (!x_train || !y_train) {
-    fail(kNpzPlace, "{}: there is no {}; expected x_train, y_train and, if you like, x_test, y_test",
+    fail(kNpzPlace,
+         "{}: there is no {}; expected x_train, y_train and, if you like, x_val, y_val, x_test, y_test",
          archive.path(), x_train ? "y_train" : "x_train");
   }
-  if ((x_test == nullptr) != (y_test == nullptr)) {
-    fail(kNpzPlace, "{}: x_test and y_test belong together; add {} or remove the other", archive.path(),
-         x_test ? "y_test" : "x_test");
-  }
   const Layout layout = guess_layout(kNpzPlace, x_train->source, x_train->header.dims);
-  Samples train = read_samples(*x_train, *y_train, layout), test;
-  // An empty test set is as good as none.
-  if (x_test && !x_test->header.dims.empty() && x_test->header.dims[0] > 0) {
-    auto dims = x_test->header.dims;
-    dims[0] = x_train->header.dims[0];
-    if (dims != x_train->header.dims) {
-      fail(kNpzPlace, "{}: its samples have another shape than those of x_train; they must agree",
-           x_test->source);
-    }
-    test = read_samples(*x_test, *y_test, layout);
-  }
-  return make_data_set(kNpzPlace, path, layout.shape, std::move(train), std::move(test));
+  Samples train = read_samples(*x_train, *y_train, layout);
+  return make_data_set(kNpzPlace, path, layout.shape, std::move(train),
+                       read_part(archive, "test", *x_train, layout), 0,
+                       read_part(archive, "val", *x_train, layout));
 }
 
 }  // namespace lwsvm

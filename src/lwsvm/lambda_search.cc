@@ -25,14 +25,18 @@ std::vector<double> grid(const LambdaSearchOptions& options) {
 
 }  // namespace
 
+int lambda_search_layer(const Graph& graph) {
+  const std::vector<int> layers = refinable_layers(graph);
+  if (layers.empty()) fail("lambda", "no layer of this network can be refined");
+  return layers.back();
+}
+
 LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation,
                            const Loss& loss, const LambdaSearchOptions& options, const Threads& threads,
                            const std::function<bool(const LambdaTrial&)>& report) {
   if (validation.size() == 0)
     fail("lambda", "--lambda auto needs validation samples; give --val, or a lambda");
-  const std::vector<int> layers = refinable_layers(graph);
-  if (layers.empty()) fail("lambda", "no layer of this network can be refined");
-  const int node = layers.back();
+  const int node = lambda_search_layer(graph);
   LayerProblemOptions problem_options;
   problem_options.memory = options.memory;
   LayerProblem problem(graph, node, train, loss.margins(), problem_options, threads);
@@ -45,7 +49,9 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
   solver_options.average = false;
   solver_options.seed = options.seed;
   const std::vector<float> anchor = problem.anchor();
-  BcfwSolver solver(problem.blocks(), std::vector<float>(anchor.size(), 0.0f), solver_options, threads);
+  LWSVM_CHECK(options.centre.empty() || options.centre.size() == anchor.size());
+  BcfwSolver solver(problem.blocks(), std::vector<float>(anchor.size(), 0.0f), solver_options, threads,
+                    options.centre);
   StoppingOptions stopping;
   stopping.gap_fraction = 0;
   stopping.relative_gap = options.gap;

@@ -2,7 +2,8 @@
 //
 // The last layer's SVM is solved for a geometric grid of lambdas, from the largest down, each dual
 // warm-started from the one before (which planes are feasible does not depend on lambda). The lambda with the
-// best validation accuracy wins; ties go to the larger one.
+// best validation accuracy wins; ties go to the larger one. Around a centre the largest lambda all but keeps
+// the layer, so that the search says how far it should move.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,10 @@ struct LambdaSearchOptions {
   int batch = 200;
   std::uint64_t memory = std::uint64_t{4} << 30;
   std::uint64_t seed = 0;
+  std::vector<float> centre;  // of the regulariser, for lambda_search_layer's weights; empty: zero
 };
+
+int lambda_search_layer(const Graph& graph);  // whose SVM is solved: the last that can be opened
 
 struct LambdaChoice {
   double lambda = 0;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/elementwise.h"
+#include "lwsvm/last_layer.h"
 
 namespace lwsvm {
 namespace {
@@ -30,8 +31,9 @@ std::uint64_t bytes_of_floats(std::int64_t count) {
   return static_cast<std::uint64_t>(count) * sizeof(float);
 }
 
-bool is_last_dense(const Graph& network, const Tail& tail) {
-  return tail.graph.output() == 0 && network.node(tail.open_node).layer->kind() == "Dense";
+std::optional<DenseEnd> exact_end(const Graph& network, const Tail& tail,
+                                  const LayerProblemOptions& options) {
+  return options.exact_svm_layer ? dense_end(network, tail) : std::nullopt;
 }
 
 // A list of at most every other class (label_blocks.h).
@@ -421,7 +423,7 @@ class ExplicitLayerModel final : public ExplicitModel {
   std::vector<std::vector<float>> slopes_;
 };
 
-// The SVM layer's features: its inputs.
+// The SVM layer's features: the inputs of the dense layer that it is.
 class LayerFeatures final : public FeatureRows {
  public:
   LayerFeatures(LayerInputs& inputs, std::int64_t samples, const Threads& threads)
@@ -449,6 +451,7 @@ class LayerFeatures final : public FeatureRows {
 
 struct LayerProblem::Models {
   MarginMatrix margins;
+  std::optional<DenseEnd> end;  // whose layers svm_inputs_ runs
   std::unique_ptr<FeatureRows> features;
   std::unique_ptr<LabelModel> label;
   std::unique_ptr<FactoredModel> factored;
@@ -461,14 +464,14 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
                            const Threads& threads)
     : anchor_(weights_of(network, open_node)),
       tail_(cut_tail(network, open_node)),
-      models_(new Models{margins, {}, {}, {}, {}, {}}) {
+      models_(new Models{margins, {}, {}, {}, {}, {}, {}}) {
   labels_.reserve(static_cast<std::size_t>(source.size()));
   for (std::int64_t i = 0; i < source.size(); ++i) labels_.push_back(source.label(i));
   is_svm_layer_ = piecewise_layers(tail_).empty();
-  if (is_last_dense(network, tail_) && options.exact_svm_layer) {
+  if (const auto& end = models_->end = exact_end(network, tail_, options)) {
     form_ = "exact";
-    svm_inputs_ = std::make_unique<LayerInputs>(network, tail_, source, options.from, TailRunner::chunk,
-                                                options.memory, threads);
+    svm_inputs_ = std::make_unique<LayerInputs>(end->network, cut_tail(end->network, end->node), source,
+                                                options.from, TailRunner::chunk, options.memory, threads);
     models_->features = std::make_unique<LayerFeatures>(*svm_inputs_, source.size(), threads);
     SvmLayerOptions svm;
     svm.bias = network.node(open_node).parameters.size() > 1 ? Bias::yes : Bias::no;
@@ -510,16 +513,17 @@ LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
   const Tail tail = cut_tail(network, open_node);
   const Node& open = network.node(open_node);
   LayerMemory memory;
-  if (is_last_dense(network, tail) && options.exact_svm_layer) {
+  std::int64_t row = element_count(network.node(open.inputs[0]).shape);
+  for (int node : tail.frontier) row += element_count(network.node(node).shape);
+  if (const auto end = exact_end(network, tail, options)) {
     memory.form = "exact";
-    memory.blocks = most_label_bytes(samples, element_count(open.shape));
+    memory.blocks = most_label_bytes(samples, open.shape[0]);
+    row = element_count(end->network.node(end->network.node(end->node).inputs[0]).shape);
   } else {
     const Decomposition decomposition = decompose(tail, options.free_layers, options.split);
     const Program program(decomposition.graph, tail_options(decomposition));
     memory = tail_memory(options, decomposition, program, open, samples);
   }
-  std::int64_t row = element_count(network.node(open.inputs[0]).shape);
-  for (int node : tail.frontier) row += element_count(network.node(node).shape);
   memory.inputs = bytes_of_floats(samples * row);
   const bool exact = memory.form == "exact";  // whose blocks are too small to count
   memory.inputs_fit = memory.inputs <= (exact ? options.memory : left_for_inputs(memory, options.memory));

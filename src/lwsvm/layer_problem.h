@@ -6,7 +6,7 @@
 //   labels     nothing behind it is free: scores are linear in w, blocks remember a point of the simplex
 //   factored   a dense layer, any search space: blocks remember delta in R^p              [BZK17, Prop. 5]
 //   explicit   a convolution, search space beyond the labels: blocks remember psi itself
-// and for a last layer with nothing but its bias behind it, the exact solver SvmLayer.
+// and for a last layer that is a linear SVM (last_layer.h), the exact solver SvmLayer.
 //
 // Work is done chunk by chunk: z from LayerInputs, u = W z + b by OpenLayer, the tail by a Program that
 // replays the patterns of its frozen layers, and back.

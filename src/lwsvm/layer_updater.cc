@@ -12,12 +12,6 @@ namespace {
 constexpr double kFirstMuOverLambda = 100;  // of an inner solve: its first epoch stays close to w_t
 constexpr std::uint64_t kMostFurtherSolves = 2;
 
-double half_square(std::span<const float> w) {
-  double sum = 0;
-  for (float x : w) sum += static_cast<double>(x) * static_cast<double>(x);
-  return sum / 2;
-}
-
 }  // namespace
 
 // An open layer: its problem, its solver, and where the trust region is with it.
@@ -50,6 +44,12 @@ struct LayerUpdater::ActiveSolve {
   }
 };
 
+double RefineGround::flops_between(int first, int end) const {
+  std::int64_t total = 0;
+  for (int node = first; node < end; ++node) total += graph.flops(node);
+  return static_cast<double>(total);
+}
+
 LayerUpdater::LayerUpdater(const RefineGround& ground)
     : ground_(ground), graph_(ground.graph), options_(ground.options) {}
 
@@ -70,9 +70,8 @@ int LayerUpdater::first_level(int node) const {
   return automatic_free_layers(graph_, node, ground_.train.size(), options_.memory);
 }
 
-std::optional<LayerUpdater::Result> LayerUpdater::update(int node, double mu, std::uint64_t seed,
-                                                         const NetworkQuality& current,
-                                                         RefineObserver& observer) {
+std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_t seed,
+                                               const NetworkQuality& current, RefineObserver& observer) {
   current_ = current;
   if (pending_) {
     open_restored(node, seed);
@@ -80,29 +79,43 @@ std::optional<LayerUpdater::Result> LayerUpdater::update(int node, double mu, st
     const int level = first_level(node);
     open(node, level, mu, seed, linearise(node, level));
   }
-  Result result;
+  MoveResult result;
   LayerUpdate& update = result.update;
   update.layer = graph_.node(node).name;
   update.before = current.objective;
+  bool out_of_time = false;
   while (true) {
     const Summary summary = active_->solver.solve(stopping_options(), [&](const SolveProgress& progress) {
       observer.on_progress(progress);
       observer.on_safe_point();
-      return !observer.stop_requested();
+      out_of_time = observer.seconds_left() < ground_.reserve();
+      return !out_of_time && !observer.stop_requested();
     });
-    if (summary.reason == StopReason::interrupted) return std::nullopt;
+    if (summary.reason == StopReason::interrupted && !out_of_time) return std::nullopt;
+    update.work += solve_work(summary);
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
-    if (options_.search == Search::full && widen(summary)) continue;
+    if (options_.search == Search::full && !out_of_time && widen(summary)) continue;
 
-    const Candidate candidate = best_candidate(summary);
+    const Candidate candidate = best_candidate(summary, out_of_time);
     update.predicted = candidate.trial.predicted();
     update.actual = candidate.trial.actual();
-    if (settle(candidate, summary, result)) break;
+    if (settle(candidate, summary, result) || out_of_time) break;
   }
+  if (out_of_time) update.reason += ", cut short: time is up";
   update.seconds = active_->seconds();
   active_.reset();
   return result;
+}
+
+// To the layer and through it once for all samples, then, for each visit of a block, the layer forward and
+// its slope, its tail forward and back; and two evaluations of F.
+double LayerUpdater::solve_work(const Summary& summary) const {
+  const int node = active_->node;
+  const double layer = ground_.flops_between(node, node + 1);
+  const double tail = ground_.flops_between(node + 1, static_cast<int>(graph_.nodes().size()));
+  return static_cast<double>(ground_.train.size()) * 3 * ground_.flops_per_sample() +
+         static_cast<double>(summary.visits) * (2 * layer + 2 * tail);
 }
 
 // The layer's problem with `level` layers free, at the network's current weights.
@@ -144,8 +157,10 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
   BlockAscent& blocks = problem->blocks();
   std::vector<float> anchor = weights(node);
   auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
-      new ActiveSolve{node, seed, std::move(problem), BcfwSolver(blocks, anchor, options, ground_.threads),
-                      mu, anchor});
+      new ActiveSolve{
+          node, seed, std::move(problem),
+          BcfwSolver(blocks, anchor, options, ground_.threads, ground_.regulariser.layer_centre(node)), mu,
+          anchor});
   active->level = static_cast<std::uint64_t>(level);
   active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
   if (active_) {                                        // the same update, in a wider space
@@ -209,9 +224,11 @@ void LayerUpdater::describe_solve(const Summary& summary, LayerUpdate& update) c
 }
 
 // Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
-LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
+LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, bool in_haste) {
   ActiveSolve& active = *active_;
-  const double others = options_.lambda * (graph_.half_squared_norm() - half_square(active.anchor));
+  const Regulariser& regulariser = ground_.regulariser;
+  const double others = options_.lambda * (regulariser.half_square(graph_.parameters()) -
+                                           regulariser.layer_half_square(active.node, active.anchor));
   Candidate best;
   best.trial.before = current_.objective;
   best.trial.after = std::numeric_limits<double>::infinity();
@@ -220,7 +237,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
   const auto consider = [&](std::span<const double> w, bool last) {
     const bool rounded = set_rounded(active.node, w);
     const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
-    const double objective = ground_.evaluator.objective(training, options_.lambda);
+    const double objective = ground_.evaluator.objective(training, regulariser);
     if (!(objective < best.trial.after)) return;
     best.training = training;
     best.trial.after = objective;
@@ -228,19 +245,25 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary) {
     is_last = last && !rounded;
   };
   // The paper takes the average; an SVM layer, which is solved more closely, is best where it is.
-  if (!is_paper()) consider(active.solver.weights().exact, true);
-  if (is_paper() || !active.problem->is_svm_layer()) consider(active.solver.average_weights(), false);
+  const bool average_only = is_paper() || (in_haste && !active.problem->is_svm_layer());
+  if (!average_only) consider(active.solver.weights().exact, true);
+  if (average_only || !active.problem->is_svm_layer()) consider(active.solver.average_weights(), false);
 
   set_weights(active.node, chosen);
   const WeightVector point{std::span<const float>(chosen)};
+  if (in_haste) {  // what the model says would take another look at all samples
+    best.trial.model = best.trial.after;
+    return best;
+  }
   const double surrogate =
       is_last && summary.certified ? summary.mean_loss : active.problem->blocks().mean_loss(point.view());
-  best.trial.model = others + options_.lambda * half_square(chosen) + surrogate;
+  best.trial.model =
+      others + options_.lambda * regulariser.layer_half_square(active.node, chosen) + surrogate;
   return best;
 }
 
 // What the trust region says of the candidate in the graph; true when the update is over.
-bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, Result& result) {
+bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, MoveResult& result) {
   ActiveSolve& active = *active_;
   LayerUpdate& update = result.update;
   const Verdict verdict = judge(candidate.trial);

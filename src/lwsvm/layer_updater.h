@@ -30,8 +30,15 @@ struct RefineGround {
   int from = -1;
   const Loss& loss;
   const RefineOptions& options;
+  const Regulariser& regulariser;
   const Threads& threads;
   Evaluator& evaluator;
+  const double& evaluation_seconds;  // what one evaluation of F and of the validation part took
+
+  // Time that a move must leave for its own judgement.
+  double reserve() const { return 1.25 * evaluation_seconds; }
+  double flops_per_sample() const { return flops_between(from + 1, static_cast<int>(graph.nodes().size())); }
+  double flops_between(int first, int end) const;  // of the nodes first..end-1, forward
 };
 
 class LayerUpdater {
@@ -42,14 +49,10 @@ class LayerUpdater {
   // Where the trust region of a layer starts.
   double initial_mu(int node) const;
 
-  struct Result {
-    LayerUpdate update;
-    std::optional<LossSums> training;  // with the accepted weights, which are in the graph
-  };
   // `current` is what the network is worth now; nullopt: the observer wanted a stop, and the layer stays
   // open, to be saved.
-  std::optional<Result> update(int node, double mu, std::uint64_t seed, const NetworkQuality& current,
-                               RefineObserver& observer);
+  std::optional<MoveResult> update(int node, double mu, std::uint64_t seed, const NetworkQuality& current,
+                                   RefineObserver& observer);
 
   bool is_open() const { return active_ != nullptr; }
   double seconds() const;  // of the update under way
@@ -71,8 +74,9 @@ class LayerUpdater {
   void open_restored(int node, std::uint64_t seed);
   bool widen(const Summary& summary);
   void describe_solve(const Summary& summary, LayerUpdate& update) const;
-  Candidate best_candidate(const Summary& summary);
-  bool settle(const Candidate& candidate, const Summary& summary, Result& result);
+  Candidate best_candidate(const Summary& summary, bool in_haste);
+  double solve_work(const Summary& summary) const;
+  bool settle(const Candidate& candidate, const Summary& summary, MoveResult& result);
   int first_level(int node) const;
   LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options() const;

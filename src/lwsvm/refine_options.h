@@ -7,6 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "lwsvm/moves.h"
+#include "lwsvm/refine_observer.h"
+
 namespace lwsvm {
 
 enum class Search { labels, automatic, full };
@@ -16,10 +19,17 @@ enum class RefineMode { standard, paper };
 struct RefineOptions {
   std::vector<int> layers;  // nodes to open; empty: all that can be
   double lambda = 1e-3;
+  // Where the regulariser pulls to, laid out as the graph's parameters (only the opened layers count); empty:
+  // zero.
+  std::vector<float> centre;
+  // Layers that are not opened count in F too, as they do in [BZK17]; always so in paper mode.
+  bool regularise_all = false;
   std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
-  int passes = 10;
-  int patience =
-      1;  // passes in a row that may end below the best validation accuracy, the last one ending it
+  Moves moves = Moves::automatic;
+  std::optional<int> passes;  // at most, a sweep counting as one; absent: no end
+  // Moves in a row without a better network by validation, the last one ending it; absent: no end. With
+  // Moves::layers passes in a row that end below the best; absent: 1.
+  std::optional<int> patience;
   double gap = 0.4;     // an inner solve ends at gap <= this * (P(w_t) - D)
   int max_epochs = 50;  // of one inner solve
   int batch = 200;
@@ -31,6 +41,10 @@ struct RefineOptions {
   // Rounds a node's weights to what the file they go to can hold (float16, ...), before they are judged; true
   // if that changed one. Empty: float32, which changes nothing.
   std::function<bool(int node, std::span<float> weights)> as_stored;
+
+  // What the network is worth before anything, and how long it took to see that, where the caller knows.
+  std::optional<NetworkQuality> start;
+  double evaluation_seconds = 0;
 
   void validate() const;  // throws Error
 };

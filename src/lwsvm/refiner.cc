@@ -4,12 +4,19 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "dc/tail.h"
 
 namespace lwsvm {
 namespace {
 
 constexpr double kLeastGainOfAPass = 0.005;
+// Without passes: F fell by less than this in so many moves.
+constexpr double kLeastGain = 0.003;
+constexpr std::size_t kGainWindow = 8;
+// Below so many validation samples, accuracy is too coarse to tell networks apart: the loss does.
+constexpr std::int64_t kFewSamples = 1000;
+
 void check_labels(const SampleSource& source, int classes, std::string_view part) {
   for (std::int64_t i = 0; i < source.size(); ++i)
     if (const std::int32_t label = source.label(i); label < 0 || label >= classes)
@@ -17,11 +24,15 @@ void check_labels(const SampleSource& source, int classes, std::string_view part
 }
 
 std::vector<double> flat(const NetworkQuality& q) {
-  return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy};
+  return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy, q.val_loss};
+}
+
+std::vector<int> opened_layers(const Graph& graph, const RefineOptions& options) {
+  return options.layers.empty() ? refinable_layers(graph) : options.layers;
 }
 
 NetworkQuality quality_of(std::span<const double> values) {
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 }  // namespace
@@ -31,13 +42,20 @@ std::string_view to_string(RefineEnd end) {
     case RefineEnd::passes_done:
       return "all passes done";
     case RefineEnd::validation_fell:
-      return "validation accuracy fell below the best";
+      return "no better on the validation part for some time";
     case RefineEnd::little_gained:
-      return "the objective fell by less than 0.5% in a pass";
+      return "the objective hardly falls any more";
     case RefineEnd::stopped:
       return "stopped";
+    case RefineEnd::out_of_time:
+      return "time is up";
   }
   return "";
+}
+
+Regulariser make_regulariser(const Graph& graph, const RefineOptions& options) {
+  if (options.mode == RefineMode::paper || options.regularise_all) return Regulariser(graph, options.lambda);
+  return Regulariser(graph, options.lambda, opened_layers(graph, options), options.centre);
 }
 
 Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
@@ -46,10 +64,13 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
       loss_(loss),
       options_(options),
       threads_(threads),
-      layers_(options.layers.empty() ? refinable_layers(graph) : options.layers),
+      layers_(opened_layers(graph, options)),
+      regulariser_(make_regulariser(graph, options)),
       train_(&train),
-      validation_(validation && validation->size() > 0 ? validation : nullptr) {
+      validation_(validation && validation->size() > 0 ? validation : nullptr),
+      chooser_(layers_.size()) {
   options_.validate();
+  options_.centre = {};  // the regulariser has it
   LWSVM_CHECK(loss.kind() == LossKind::hinge);
   if (element_count(graph.node(graph.scores()).shape) != loss.classes())
     fail("refine", "the network has {} scores but the margins are for {} classes",
@@ -63,7 +84,10 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
     if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
   keep_frozen_prefix();
   evaluator_.emplace(graph_, threads_, from_);
-  updater_.emplace(RefineGround{graph_, *train_, from_, loss_, options_, threads_, *evaluator_});
+  const RefineGround ground{
+      graph_, *train_, from_, loss_, options_, regulariser_, threads_, *evaluator_, evaluation_seconds_};
+  updater_.emplace(ground);
+  if (!in_turn()) sweeper_.emplace(ground);
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
 }
 
@@ -86,125 +110,249 @@ void Refiner::keep_frozen_prefix() {
 NetworkQuality Refiner::quality(const LossSums& training) {
   NetworkQuality quality;
   quality.train_loss = training.mean_loss();
-  quality.objective = evaluator_->objective(training, options_.lambda);
+  quality.objective = evaluator_->objective(training, regulariser_);
   quality.train_accuracy = training.accuracy();
-  if (validation_) quality.val_accuracy = evaluator_->evaluate(*validation_, loss_).accuracy();
+  if (validation_) {
+    const LossSums validation = evaluator_->evaluate(*validation_, loss_);
+    quality.val_accuracy = validation.accuracy();
+    quality.val_loss = validation.mean_loss();
+  }
   return quality;
 }
 
 RefineEnd Refiner::run(RefineObserver& observer) {
-  if (!started_) {
-    start_ = current_ = best_ = quality(evaluator_->evaluate(*train_, loss_));
-    best_parameters_ = graph_.parameters();
-    pass_start_objective_ = current_.objective;
-    started_ = true;
-  }
-  while (!end_ && pass_ < options_.passes) {
-    for (; layer_index_ < layers_.size(); ++layer_index_) {
-      const std::optional<LayerUpdate> update = update_layer(observer);
-      if (!update) return RefineEnd::stopped;
-      count(*update);
-      observer.on_update(*update);
+  begin();
+  while (!end_ && (!options_.passes || pass_ < *options_.passes)) {
+    if (!updater_->is_open() && !(sweeper_ && sweeper_->under_way())) {
+      move_ = next_move();
+      if (!time_for_a_move(move_, observer)) return RefineEnd::out_of_time;
     }
-    end_ = finish_pass();
-    observer.on_pass(pass_, current_);
+    std::optional<MoveResult> result = make_move(observer);
+    if (!result) return RefineEnd::stopped;
+    take_stock(*result);
+    observer.on_update(result->update);
+    end_ = reason_to_end();
+    if (in_turn() && layer_index_ == 0) observer.on_pass(pass_, current_);
     observer.on_safe_point();
   }
   return end_.value_or(RefineEnd::passes_done);
 }
 
-// The layer whose turn it is; nullopt: stopped.
-std::optional<LayerUpdate> Refiner::update_layer(RefineObserver& observer) {
-  const int node = layers_[layer_index_];
+// What the start is worth, where the caller has not found out already, and how long it takes to see that.
+void Refiner::begin() {
+  if (started_) return;
+  const Stopwatch watch;
+  start_ = options_.start ? *options_.start : quality(evaluator_->evaluate(*train_, loss_));
+  evaluation_seconds_ = options_.start ? options_.evaluation_seconds : watch.seconds();
+  current_ = best_ = start_;
+  start_parameters_ = best_parameters_ = graph_.parameters();
+  pass_start_objective_ = current_.objective;
+  started_ = true;
+}
+
+std::size_t Refiner::next_move() const {
+  if (in_turn()) return layer_index_ + 1;
+  return options_.moves == Moves::sweeps ? MoveChooser::sweep : chooser_.next();
+}
+
+// To linearise a layer takes a look at all samples, its candidates two more; a sweep can be cut anywhere.
+bool Refiner::time_for_a_move(std::size_t move, RefineObserver& observer) const {
+  return observer.seconds_left() > (move == MoveChooser::sweep ? 1.6 : 4) * evaluation_seconds_;
+}
+
+std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
+  if (move_ != MoveChooser::sweep) return update_layer(observer);
+  observer.on_open(pass_ + 1, "sweep");
+  return sweeper_->sweep(static_cast<std::uint64_t>(moves_), current_, observer);
+}
+
+std::optional<MoveResult> Refiner::update_layer(RefineObserver& observer) {
+  const std::size_t index = move_ - 1;
+  const int node = layers_[index];
   observer.on_open(pass_ + 1, graph_.node(node).name);
-  const std::uint64_t seed = options_.seed + 7919 * static_cast<std::uint64_t>(pass_) + layer_index_;
-  std::optional<LayerUpdater::Result> result =
-      updater_->update(node, mu_[layer_index_], seed, current_, observer);
-  if (!result) return std::nullopt;
-  LayerUpdate& update = result->update;
-  mu_[layer_index_] = update.next_mu;
-  if (result->training) current_ = quality(*result->training);
+  const auto turn = static_cast<std::uint64_t>(in_turn() ? pass_ : moves_);
+  const std::uint64_t seed = options_.seed + 7919 * turn + index;
+  std::optional<MoveResult> result = updater_->update(node, mu_[index], seed, current_, observer);
+  if (result) mu_[index] = result->update.next_mu;
+  return result;
+}
+
+// After a move: what the network is worth now, and whether it is the best so far.
+void Refiner::take_stock(MoveResult& result) {
+  LayerUpdate& update = result.update;
+  if (result.training) current_ = quality(*result.training);
   update.pass = pass_ + 1;
   update.after = current_.objective;
   update.train_accuracy = current_.train_accuracy;
   update.val_accuracy = current_.val_accuracy;
-  return update;
-}
-
-void Refiner::count(const LayerUpdate& update) {
+  update.val_loss = current_.val_loss;
+  ++moves_;
   ++updates_;
   rejected_ += !update.accepted;
   rises_ += update.after > update.before;
   seconds_ += update.seconds;
   dual_bytes_ = std::max(dual_bytes_, update.dual_bytes);
+  chooser_.count(move_, update.before - update.after, update.work);
+  objectives_.push_back(current_.objective);
+  if (options_.mode == RefineMode::paper) return;  // which looks at the ends of passes
+  const bool better = is_better(current_, best_);
+  if (!in_turn()) since_best_ = better ? 0 : since_best_ + 1;
+  if (better) remember_best();
 }
 
-bool Refiner::current_is_best() const {
-  if (validation_ && current_.val_accuracy != best_.val_accuracy)
-    return current_.val_accuracy > best_.val_accuracy;
-  return current_.objective < best_.objective;
+void Refiner::remember_best() {
+  best_ = current_;
+  best_parameters_ = graph_.parameters();
+  best_move_ = moves_;
 }
 
-// Bookkeeping at the end of a pass; a reason if it was the last.
+// By validation accuracy, ties by validation loss, or by the loss alone where the samples are few; without a
+// validation part by F.
+bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const {
+  if (validation_) {
+    if (validation_->size() >= kFewSamples && a.val_accuracy != b.val_accuracy)
+      return a.val_accuracy > b.val_accuracy;
+    if (a.val_loss != b.val_loss) return a.val_loss < b.val_loss;
+  }
+  return a.objective < b.objective;
+}
+
+std::optional<RefineEnd> Refiner::reason_to_end() {
+  if (in_turn()) {
+    if (++layer_index_ < layers_.size()) return std::nullopt;
+    layer_index_ = 0;
+    return finish_pass();
+  }
+  pass_ += move_ == MoveChooser::sweep;
+  if (validation_ && options_.patience && since_best_ >= *options_.patience)
+    return RefineEnd::validation_fell;
+  if (objectives_.size() > kGainWindow) {
+    const double before = objectives_[objectives_.size() - 1 - kGainWindow];
+    if (before - current_.objective < kLeastGain * before) return RefineEnd::little_gained;
+  }
+  return std::nullopt;
+}
+
+// The layers have had their turns; a reason if it was the last time.
 std::optional<RefineEnd> Refiner::finish_pass() {
   ++pass_;
-  layer_index_ = 0;
   const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
-  passes_below_best_ = fell ? passes_below_best_ + 1 : 0;
-  if (current_is_best()) {
-    best_ = current_;
-    best_parameters_ = graph_.parameters();
-    best_pass_ = pass_;
-  }
+  since_best_ = fell ? since_best_ + 1 : 0;
+  if (is_better(current_, best_)) remember_best();
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
-  if (passes_below_best_ >= options_.patience) return RefineEnd::validation_fell;
+  if (since_best_ >= options_.patience.value_or(1)) return RefineEnd::validation_fell;
   if (little) return RefineEnd::little_gained;
   return std::nullopt;
 }
 
-void Refiner::keep_chosen() {
-  if (options_.keep == Keep::best && started_ && !current_is_best()) graph_.parameters() = best_parameters_;
+void Refiner::keep_chosen(double seconds_left) {
+  if (!started_) return;
+  if (sweeper_) sweeper_->step_back();
+  if (options_.keep == Keep::last) return;
+  graph_.parameters() = best_parameters_;
+  current_ = best_;
+  if (validation_ && best_move_ > 0 && options_.mode != RefineMode::paper) search_line(seconds_left);
+}
+
+// Networks between the start and the best one are often better on new data than its end [WiSE-FT]. F must be
+// lower than at the start there too.
+void Refiner::search_line(double seconds_left) {
+  const Stopwatch watch;
+  const auto put = [&](double share) {
+    for (const Regulariser::Layer& layer : regulariser_.layers()) {
+      float* w = graph_.parameters().data() + layer.range.begin;
+      for (std::int64_t i = 0; i < layer.range.size; ++i) {
+        const auto at = static_cast<std::size_t>(layer.range.begin + i);
+        const double from = start_parameters_[at], to = best_parameters_[at];
+        w[i] = static_cast<float>(from + share * (to - from));
+      }
+      if (options_.as_stored) options_.as_stored(layer.node, {w, static_cast<std::size_t>(layer.range.size)});
+    }
+  };
+  NetworkQuality best = best_;
+  for (const double share : {0.75, 0.5}) {
+    if (seconds_left - watch.seconds() < evaluation_seconds_) break;
+    put(share);
+    const LossSums validation = evaluator_->evaluate(*validation_, loss_);
+    NetworkQuality found = best_;
+    found.val_accuracy = validation.accuracy();
+    found.val_loss = validation.mean_loss();
+    if (!is_better(found, best)) break;
+    const LossSums training = evaluator_->evaluate(*train_, loss_);
+    found.objective = evaluator_->objective(training, regulariser_);
+    if (!(found.objective < start_.objective)) break;
+    found.train_loss = training.mean_loss();
+    found.train_accuracy = training.accuracy();
+    best = found;
+    kept_share_ = share;
+  }
+  put(kept_share_);
+  if (kept_share_ == 1) graph_.parameters() = best_parameters_;
+  current_ = best;
 }
 
 void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put_view("refine.parameters", std::span<const float>(graph_.parameters()));
   checkpoint.put_view("refine.best_parameters", std::span<const float>(best_parameters_));
+  checkpoint.put_view("refine.centre", std::span<const float>(regulariser_.centre()));
   checkpoint.put("refine.start", flat(start_));
   checkpoint.put("refine.current", flat(current_));
   checkpoint.put("refine.best", flat(best_));
   checkpoint.put("refine.mu", mu_);
-  checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_});
+  checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_, evaluation_seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
-  checkpoint.put("refine.counts", std::vector<std::int32_t>{
-                                      started_, pass_, static_cast<std::int32_t>(layer_index_), best_pass_,
-                                      updates_, rejected_, rises_, updater_->is_open(),
-                                      end_ ? 1 + static_cast<std::int32_t>(*end_) : 0, passes_below_best_});
+  checkpoint.put_view("refine.start_parameters", std::span<const float>(start_parameters_));
+  checkpoint.put("refine.objectives", objectives_);
+  checkpoint.put("refine.moves", chooser_.save());
+  checkpoint.put("refine.counts",
+                 std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
+                                           best_move_, updates_, rejected_, rises_, updater_->is_open(),
+                                           end_ ? 1 + static_cast<std::int32_t>(*end_) : 0, since_best_,
+                                           moves_, static_cast<std::int32_t>(move_)});
+  if (sweeper_) sweeper_->save(checkpoint);
   if (updater_->is_open()) updater_->save(checkpoint);
+}
+
+// The network may have moved since: the centre is that of the beginning.
+void Refiner::restore_centre(Checkpoint& checkpoint) {
+  std::vector<float> centre = checkpoint.take<float>("refine.centre");
+  if (!centre.empty() && std::ssize(centre) != regulariser_.size())
+    fail("checkpoint", "the centre holds {} numbers, the opened layers {}: it belongs to another run",
+         centre.size(), regulariser_.size());
+  regulariser_.set_centre(std::move(centre));
 }
 
 void Refiner::restore(Checkpoint checkpoint) {
   std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()),
                     graph_.parameters().begin());
   best_parameters_ = checkpoint.take<float>("refine.best_parameters");
-  start_ = quality_of(checkpoint.get<double>("refine.start", 4));
-  current_ = quality_of(checkpoint.get<double>("refine.current", 4));
-  best_ = quality_of(checkpoint.get<double>("refine.best", 4));
+  start_parameters_ = checkpoint.take<float>("refine.start_parameters");
+  objectives_ = checkpoint.take<double>("refine.objectives");
+  chooser_.restore(checkpoint.get<double>("refine.moves", chooser_.save().size()));
+  restore_centre(checkpoint);
+  start_ = quality_of(checkpoint.get<double>("refine.start", 5));
+  current_ = quality_of(checkpoint.get<double>("refine.current", 5));
+  best_ = quality_of(checkpoint.get<double>("refine.best", 5));
   std::ranges::copy(checkpoint.get<double>("refine.mu", mu_.size()), mu_.begin());
-  const auto reals = checkpoint.get<double>("refine.reals", 2);
+  const auto reals = checkpoint.get<double>("refine.reals", 3);
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
+  evaluation_seconds_ = reals[2];
   dual_bytes_ = checkpoint.get<std::uint64_t>("refine.dual_bytes", 1)[0];
-  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 10);
+  const auto counts = checkpoint.get<std::int32_t>("refine.counts", 12);
   started_ = counts[0] != 0;
   pass_ = counts[1];
   layer_index_ = static_cast<std::size_t>(counts[2]);
-  best_pass_ = counts[3];
+  best_move_ = counts[3];
   updates_ = counts[4];
   rejected_ = counts[5];
   rises_ = counts[6];
-  passes_below_best_ = counts[9];
+  since_best_ = counts[9];
+  moves_ = counts[10];
+  move_ = static_cast<std::size_t>(counts[11]);
+  if (sweeper_) sweeper_->restore(checkpoint);
   if (counts[8] != 0) end_ = static_cast<RefineEnd>(counts[8] - 1);
   if (counts[7] != 0) updater_->restore(std::move(checkpoint));
 }

@@ -1,15 +1,19 @@
-// LW-SVM: refines a network layer by layer, each layer a latent structured SVM [BZK17, Alg. 2].
+// LW-SVM: refines a network, each layer a latent structured SVM [BZK17, Alg. 2], all of them together in
+// between.
 //
-//   repeat (a pass)
-//     for every chosen layer, output to input:
-//       linearise, solve, accept only if F fell        layer_updater.h
-//   until validation accuracy fell, or F fell by less than 0.5% in the pass, or --passes
+//   repeat (a move, moves.h)
+//     update one layer:  linearise, solve, accept only if F fell        layer_updater.h
+//     or sweep:          all layers at once, accept only if F fell      sweep.h
+//   until validation or F gets no better, or --passes, or time is up
+//   then the line from the start to the best network is searched on validation data
 //
-// The objective F is lower after every accepted update: checked, every time, by the evaluator that also
-// reports it.
+// With Moves::layers every layer in turn, output to input: a pass, as in the paper. The objective F is lower
+// after every accepted move: checked, every time, by the evaluator that also reports it. After every move the
+// network is looked at on the validation part, and the best one seen is kept.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -20,16 +24,23 @@
 #include "engine/threads.h"
 #include "lwsvm/frozen_prefix.h"
 #include "lwsvm/layer_updater.h"
+#include "lwsvm/moves.h"
 #include "lwsvm/refine_observer.h"
 #include "lwsvm/refine_options.h"
+#include "lwsvm/sweep.h"
 #include "net/evaluator.h"
 #include "net/graph.h"
 #include "net/loss.h"
+#include "net/regulariser.h"
 
 namespace lwsvm {
 
-enum class RefineEnd { passes_done, validation_fell, little_gained, stopped };
+enum class RefineEnd { passes_done, validation_fell, little_gained, stopped, out_of_time };
 std::string_view to_string(RefineEnd end);
+
+// R of a refinement with these options: over the opened layers around the centre; in paper mode over all,
+// around zero.
+Regulariser make_regulariser(const Graph& graph, const RefineOptions& options);
 
 class Refiner {
  public:
@@ -38,18 +49,23 @@ class Refiner {
           const RefineOptions& options, const Threads& threads);
 
   RefineEnd run(RefineObserver& observer);
-  // Puts the network that is to be kept into the graph: the best pass end, or, of a run that was stopped
-  // within a pass, where it was if that is better still; or the last.
-  void keep_chosen();
+  // Puts the network that is to be kept into the graph: the best one seen after any move, or a better one on
+  // the line to it from the start; or, with Keep::last, the last.
+  void keep_chosen(double seconds_left = std::numeric_limits<double>::infinity());
 
+  const Regulariser& regulariser() const { return regulariser_; }
   const NetworkQuality& start() const { return start_; }
+  const NetworkQuality& current() const {
+    return current_;
+  }  // of what is in the graph, unless stopped in a move
   const std::vector<int>& layers() const { return layers_; }
   int pass() const { return pass_; }
-  int best_pass() const { return best_pass_; }
+  int best_move() const { return best_move_; }       // 0: the start
+  double kept_share() const { return kept_share_; }  // of the way from the start to the best network
   int updates() const { return updates_; }
   int rejected() const { return rejected_; }
   int rises() const { return rises_; }  // always 0, but counted
-  double seconds() const { return seconds_ + updater_->seconds(); }
+  double seconds() const { return seconds_ + updater_->seconds() + (sweeper_ ? sweeper_->seconds() : 0); }
   std::uint64_t dual_bytes() const { return dual_bytes_; }  // the most that an update's dual state took
 
   void save(Checkpoint& checkpoint) const;  // without the graph's structure
@@ -58,34 +74,52 @@ class Refiner {
  private:
   void keep_frozen_prefix();
   NetworkQuality quality(const LossSums& training);  // of what is in the graph
-  std::optional<LayerUpdate> update_layer(RefineObserver& observer);
-  void count(const LayerUpdate& update);
-  bool current_is_best() const;  // better than the best pass end so far
+  void begin();
+  std::size_t next_move() const;
+  std::optional<MoveResult> make_move(RefineObserver& observer);
+  std::optional<MoveResult> update_layer(RefineObserver& observer);
+  void take_stock(MoveResult& result);
+  void remember_best();
+  bool is_better(const NetworkQuality& a, const NetworkQuality& b) const;
+  std::optional<RefineEnd> reason_to_end();
   std::optional<RefineEnd> finish_pass();
+  void restore_centre(Checkpoint& checkpoint);
+  void search_line(double seconds_left);
+  bool time_for_a_move(std::size_t move, RefineObserver& observer) const;
+  bool in_turn() const { return options_.moves == Moves::layers || options_.mode == RefineMode::paper; }
 
   Graph& graph_;
   const Loss& loss_;
   RefineOptions options_;
   Threads threads_;
   std::vector<int> layers_;  // output to input
-  int from_ = -1;            // the node that samples enter at: what comes before it is frozen
+  Regulariser regulariser_;
+  int from_ = -1;  // the node that samples enter at: what comes before it is frozen
   std::unique_ptr<PrefixSource> train_prefix_, validation_prefix_;
   const SampleSource* train_;       // values of that node
   const SampleSource* validation_;  // null: none
   std::optional<Evaluator> evaluator_;
   std::optional<LayerUpdater> updater_;
+  std::optional<Sweeper> sweeper_;
+  MoveChooser chooser_;
+  double evaluation_seconds_ = 0;
 
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished
   NetworkQuality start_, current_;
-  int pass_ = 0;  // finished passes
-  std::size_t layer_index_ = 0;
+  int pass_ = 0;  // finished passes and sweeps
+  int moves_ = 0;
+  std::size_t move_ = 0;         // the one under way, as MoveChooser numbers them
+  std::size_t layer_index_ = 0;  // whose turn it is, when the layers take turns
   double pass_start_objective_ = 0;
   std::vector<double> mu_;  // per layer
   std::vector<float> best_parameters_;
+  std::vector<float> start_parameters_;
   NetworkQuality best_;
-  int best_pass_ = 0;
-  int passes_below_best_ = 0;  // in a row, by validation accuracy
+  int best_move_ = 0;
+  double kept_share_ = 1;
+  int since_best_ = 0;              // moves, or passes, since there was a better network
+  std::vector<double> objectives_;  // after each of the last moves
   int updates_ = 0, rejected_ = 0, rises_ = 0;
   double seconds_ = 0;  // of finished updates
   std::uint64_t dual_bytes_ = 0;

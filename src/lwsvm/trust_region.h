@@ -1,7 +1,7 @@
 // The trust region: how far the surrogate of a layer is believed, and what happens to mu.
 //
-//   m(w) = (regulariser of the other layers) + lambda/2 ||w||^2 + mean_i H_i(w)    the model, not proximal
-//   r    = (F_t - F(w)) / (F_t - m(w))                                             actual / predicted
+//   m(w) = (regulariser of the other layers) + lambda/2 ||w - c||^2 + mean_i H_i(w)   the model: no prox term
+//   r    = (F_t - F(w)) / (F_t - m(w))                                                actual / predicted
 //
 //   F(w) <  F_t                accept;  r > 0.75: mu /= 3 (not below 0.01 lambda);  r < 0.25: mu *= 3;
 //                              also where m(w) >= F_t: the problem was too hard for its epochs

@@ -1,4 +1,4 @@
-// Relu, LeakyRelu, PRelu, Clip, Abs, HardSigmoid; Sigmoid, Tanh, HardSwish, LRN.
+// Relu, LeakyRelu, PRelu, Clip, Abs, HardSigmoid; Sigmoid, Tanh, Log, HardSwish, LRN.
 //
 //   HardSigmoid(x) = clip(alpha x + beta, 0, 1);   HardSwish(x) = x HardSigmoid(x) with 1/6 and 1/2
 #include <limits>
@@ -83,6 +83,10 @@ void import_sigmoid(NodeImport& node) {
   node.emit([] { return std::make_shared<SigmoidLayer>(); }, {node.tensor(0)});
 }
 
+void import_log(NodeImport& node) {
+  node.emit([] { return std::make_shared<LogLayer>(); }, {node.tensor(0)});
+}
+
 void import_tanh(NodeImport& node) {
   node.emit([] { return std::make_shared<TanhLayer>(); }, {node.tensor(0)});
 }
@@ -103,6 +107,7 @@ constexpr OperatorImporter kActivations[] = {
     {"HardSwish", import_hard_swish},
     {"LRN", import_lrn},
     {"LeakyRelu", import_leaky_relu},
+    {"Log", import_log},
     {"PRelu", import_prelu},
     {"Relu", import_relu},
     {"Sigmoid", import_sigmoid},

@@ -283,7 +283,13 @@ void write_metadata(const ModelInfo& info, onnx::ModelProto& proto) {
     all["lwsvm.class_names"] =
         nlohmann::json(info.class_names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  for (auto& entry : *proto.mutable_metadata_props())
+  // What we have forgotten since the file was read is gone; what others wrote is theirs.
+  auto& entries = *proto.mutable_metadata_props();
+  const auto is_forgotten = [&](const onnx::StringStringEntryProto& entry) {
+    return entry.key().starts_with("lwsvm.") && !all.contains(entry.key());
+  };
+  entries.erase(std::remove_if(entries.begin(), entries.end(), is_forgotten), entries.end());
+  for (auto& entry : entries)
     if (const auto found = all.find(entry.key()); found != all.end()) {
       if (entry.value() != found->second) entry.set_value(found->second);
       all.erase(found);

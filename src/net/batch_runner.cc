@@ -23,12 +23,12 @@ std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) {
 
 }  // namespace
 
-BatchRunner::BatchRunner(Graph& graph, const Threads& threads, std::vector<int> learn)
-    : graph_(graph), threads_(threads), learn_(std::move(learn)) {
-  if (!learn_.empty()) return;
+BatchRunner::BatchRunner(Graph& graph, const Threads& threads, BatchRunnerOptions options)
+    : graph_(graph), threads_(threads), options_(std::move(options)) {
+  if (!options_.learn.empty()) return;
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
-    if (graph.node(node).trained.size > 0) learn_.push_back(node);
-  if (learn_.empty()) fail("train", "the network has no parameters to learn");
+    if (graph.node(node).trained.size > 0) options_.learn.push_back(node);
+  if (options_.learn.empty()) fail("train", "the network has no parameters to learn");
 }
 
 BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
@@ -41,8 +41,9 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
       if (program->samples() == static_cast<int>(size)) return program.get();
     ProgramOptions options;
     options.samples = static_cast<int>(size);
-    options.training = true;
-    options.learn = learn_;
+    options.from = options_.from;
+    options.training = options_.training;
+    options.learn = options_.learn;
     plan.programs.push_back(std::make_unique<Program>(graph_, options));
     return plan.programs.back().get();
   };
@@ -84,7 +85,7 @@ LossSums BatchRunner::differentiate(const SampleSource& source, std::span<const 
   else
     run_through(plan, source, batch, loss, draw);
   add_up(plan, gradient);
-  plan.programs[0]->update_statistics(graph_, graph_.statistics().data());
+  if (options_.training) plan.programs[0]->update_statistics(graph_, graph_.statistics().data());
   LossSums sums;
   for (const Chunk& chunk : plan.chunks) sums.add(chunk.sums);
   return sums;
@@ -92,7 +93,8 @@ LossSums BatchRunner::differentiate(const SampleSource& source, std::span<const 
 
 void BatchRunner::read_chunk(const Chunk& chunk, Workspace& workspace, const SampleSource& source,
                              std::span<const std::int32_t> batch, Plan& plan) const {
-  const std::int64_t size = element_count(graph_.node(graph_.inputs()[0]).shape);
+  const int entrance = options_.from >= 0 ? options_.from : graph_.inputs()[0];
+  const std::int64_t size = element_count(graph_.node(entrance).shape);
   float* input = chunk.program->input(workspace);
   for (std::size_t i = 0; i < chunk.size; ++i) {
     const std::int32_t sample = batch[chunk.begin + i];
@@ -189,7 +191,7 @@ void BatchRunner::add_up(Plan& plan, std::vector<float>& gradient) {
     unpacked_.assign(gradient.size(), 0.0f);
     program.unpack_gradient(graph_, total, unpacked_.data());
     // What comes from sums over the batch is known to every program: count it once.
-    for (int node : learn_) {
+    for (int node : options_.learn) {
       const Node& learner = graph_.node(node);
       if (learner.statistics.size > 0) continue;
       add_to(unpacked_.data() + learner.trained.begin, learner.trained.size,

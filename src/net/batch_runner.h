@@ -20,10 +20,15 @@
 
 namespace lwsvm {
 
+struct BatchRunnerOptions {
+  std::vector<int> learn;  // the nodes to differentiate; all with parameters if empty
+  bool training = true;    // batch statistics and dropout; otherwise both are frozen, as in evaluation
+  int from = -1;           // the node whose values the samples are; -1: the network's input
+};
+
 class BatchRunner {
  public:
-  // `learn`: the nodes to differentiate; all with parameters if empty.
-  BatchRunner(Graph& graph, const Threads& threads, std::vector<int> learn = {});
+  BatchRunner(Graph& graph, const Threads& threads, BatchRunnerOptions options = {});
 
   // Gradient (of the graph's parameters, others untouched) of the mean loss over the samples of `batch`. Also
   // moves the running averages of batch normalisation. `draw` names the random numbers of this step.
@@ -62,7 +67,7 @@ class BatchRunner {
 
   Graph& graph_;
   const Threads& threads_;
-  std::vector<int> learn_;
+  BatchRunnerOptions options_;
   std::map<std::size_t, Plan> plans_;
   std::vector<float> unpacked_;
 };

@@ -2,7 +2,7 @@
 // dropout.
 //
 // This is the one place where the objective is computed, for training, for refining and for reports alike:
-//   F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i,  accumulated in double.
+//   F = regulariser + 1/N sum_i loss_i,  accumulated in double (regulariser.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "net/graph.h"
 #include "net/loss.h"
 #include "net/program.h"
+#include "net/regulariser.h"
 
 namespace lwsvm {
 
@@ -26,8 +27,8 @@ class Evaluator {
   Evaluator(const Graph& graph, const Threads& threads, int from = -1, int target = -1);
 
   LossSums evaluate(const SampleSource& source, const Loss& loss);
-  double objective(const LossSums& sums, double lambda) const {
-    return lambda * graph_.half_squared_norm() + sums.mean_loss();
+  double objective(const LossSums& sums, const Regulariser& regulariser) const {
+    return regulariser.value(graph_.parameters()) + sums.mean_loss();
   }
 
   // Scores of samples begin..begin+count-1, row by row; `visit(first sample, samples, scores)` in no

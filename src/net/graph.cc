@@ -104,19 +104,6 @@ std::int64_t Graph::flops(int index) const {
   return node.layer->flops(shapes, node.shape);
 }
 
-double Graph::half_squared_norm() const {
-  double sum = 0;
-  for (const Node& node : nodes_)
-    for (const Parameter& parameter : node.parameters) {
-      if (parameter.role != Role::weight && parameter.role != Role::bias) continue;
-      for (std::int64_t i = parameter.range.begin; i < parameter.range.end(); ++i) {
-        const double value = parameters_[static_cast<std::size_t>(i)];
-        sum += value * value;
-      }
-    }
-  return sum / 2;
-}
-
 std::vector<std::uint8_t> Graph::regularised_mask() const {
   std::vector<std::uint8_t> mask(parameters_.size(), 0);
   for (const Node& node : nodes_)

@@ -49,7 +49,7 @@ class Graph {
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
   int output() const { return output_; }
-  int scores() const;  // the output, or what a softmax or argmax at the end is applied to
+  int scores() const;  // the output, or what a softmax, argmax, sigmoid at the end is applied to
   std::vector<int> inputs() const;
   std::optional<int> find(const std::string& name) const;
   std::vector<int> consumers(int node) const;
@@ -61,8 +61,6 @@ class Graph {
   std::vector<float>& statistics() { return statistics_; }
   const std::vector<float>& statistics() const { return statistics_; }
 
-  // 1/2 sum of squares of everything regularised, accumulated in double.
-  double half_squared_norm() const;
   // 1 for every regularised parameter, 0 for the others.
   std::vector<std::uint8_t> regularised_mask() const;
 

@@ -80,6 +80,7 @@ class RuleSolver final : public Solver {
       : rule_{static_cast<float>(learning_rate)}, first_(parameters, 0.0f), second_(parameters, 0.0f) {}
 
   std::string name() const override { return Rule::name; }
+  void set_learning_rate(double rate) override { rule_.lr = static_cast<float>(rate); }
 
   void update(std::vector<float>& parameters, const std::vector<float>& gradient,
               const Threads& threads) override {

@@ -24,6 +24,7 @@ class Solver {
   virtual ~Solver() = default;
 
   virtual std::string name() const = 0;
+  virtual void set_learning_rate(double rate) = 0;  // from the next update on
   virtual void update(std::vector<float>& parameters, const std::vector<float>& gradient,
                       const Threads& threads) = 0;
 

@@ -28,7 +28,9 @@ struct TrainOptions {
   std::string solver = "adam";
   double learning_rate = 0;  // 0: the solver's own
   double lambda = 0.001;
+  std::string schedule = "constant";  // of the learning rate; cosine: falls to 0 at the end
   int epochs = 10;
+  double time_limit = 0;  // seconds of training, evaluations left out; 0: none
   int batch = 200;
   int eval_every = 1;  // epochs between evaluations; the last is always evaluated
   std::uint64_t seed = 0;
@@ -75,6 +77,8 @@ class Trainer {
  private:
   TrainOutcome run_epoch(TrainObserver& observer);
   void add_regulariser();
+  bool out_of_time() const;
+  double progress() const;  // 0 at the start, 1 at the end: by epochs or by time, whichever ends first
   EpochResult evaluate(double samples_per_second, bool wanted);
 
   Graph& graph_;

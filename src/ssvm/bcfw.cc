@@ -15,11 +15,11 @@ void BcfwOptions::validate() const {
 }
 
 BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
-                       const Threads& threads)
+                       const Threads& threads, std::vector<float> centre)
     : blocks_(blocks),
       options_((options.validate(), options)),
       state_(blocks.samples(), std::move(anchor), options.lambda, std::max(options.mu, options.first_mu),
-             threads),
+             threads, std::move(centre)),
       average_(options.average ? blocks.dimension() : 0, threads),
       schedule_(blocks.blocks(), options.schedule),
       random_(options.seed),

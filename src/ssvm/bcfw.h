@@ -4,10 +4,11 @@
 //     for the batches of an epoch:   improve its blocks;  Psi, w and the dual follow;  average the iterate
 //   until the stopping rule holds
 //
-// With an anchor the dual begins at w = mu/(lambda+mu) anchor, far from the anchor if mu is small: hundreds
-// of samples then violate margins that they satisfy at both ends, and their blocks must be moved there and
-// back. So mu may begin high and fall by sqrt(10) with every epoch (BcfwOptions::first_mu); every block stays
-// feasible for every mu, and the stopping rule is asked only at the mu that was wanted. Beyond [BZK17].
+// With an anchor the dual begins at w = mu/(lambda+mu) anchor (as far between centre and anchor, where the
+// regulariser has a centre), far from the anchor if mu is small: hundreds of samples then violate margins
+// that they satisfy at both ends, and their blocks must be moved there and back. So mu may begin high and
+// fall by sqrt(10) with every epoch (BcfwOptions::first_mu); every block stays feasible for every mu, and the
+// stopping rule is asked only at the mu that was wanted. Beyond [BZK17].
 //
 // The solver keeps everything that a continuation needs: an interrupted solve() goes on where it was, also in
 // another process after visit(), to the same bits. After a stop of any other kind the next solve() counts its
@@ -68,9 +69,10 @@ struct Summary {
 
 class BcfwSolver {
  public:
-  // The blocks are looked at and must outlive the solver. The anchor is w_t; zeros for a plain SVM.
+  // The blocks are looked at and must outlive the solver. The anchor is w_t; zeros for a plain SVM. An empty
+  // centre of the regulariser is zero.
   BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
-             const Threads& threads);
+             const Threads& threads, std::vector<float> centre = {});
 
   Summary solve(const StoppingOptions& stopping, const Observer& observer = {});
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/simd.h"
 
 namespace lwsvm {
@@ -35,6 +36,18 @@ double dot(const Threads& threads, std::span<const float> a, std::span<const dou
 double squared_norm(const Threads& threads, std::span<const float> a) {
   return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
     return dot_range(a.data() + begin, a.data() + begin, end - begin);
+  });
+}
+
+double squared_distance(const Threads& threads, std::span<const float> a, std::span<const float> b) {
+  LWSVM_CHECK(a.size() == b.size());
+  return sum_over_ranges<double>(threads, std::ssize(a), [&](std::int64_t begin, std::int64_t end) {
+    double sum = 0;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const double difference = static_cast<double>(a[j]) - static_cast<double>(b[j]);
+      sum += difference * difference;
+    }
+    return sum;
   });
 }
 

@@ -33,6 +33,7 @@ double exact_dot(const float* a, const double* b, std::int64_t count);
 
 double dot(const Threads& threads, std::span<const float> a, std::span<const double> b);
 double squared_norm(const Threads& threads, std::span<const float> a);
+double squared_distance(const Threads& threads, std::span<const float> a, std::span<const float> b);
 
 // gemm() cut into fixed pieces of rows of C, or of columns when C is wider than high.
 void parallel_gemm(const Threads& threads, Transpose transpose_a, Transpose transpose_b, std::int64_t m,

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "cli/foreign_files.h"
 #include "cli/program.h"
 #include "data/dataset.h"
-#include "model/foreign_cases.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -17,38 +17,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
-
-void save(const onnx::ModelProto& proto, const fs::path& path) {
-  write_file_atomically(path, proto.SerializeAsString());
-}
-
-onnx::ModelProto load(const fs::path& path) {
-  onnx::ModelProto proto;
-  EXPECT_TRUE(proto.ParseFromString(read_file(path)));
-  return proto;
-}
-
-std::vector<float> small_weights(const Shape& dims, std::uint64_t seed) {
-  const double inputs = static_cast<double>(element_count(dims)) / static_cast<double>(dims[0]);
-  return random_floats(static_cast<std::size_t>(element_count(dims)), -1 / std::sqrt(inputs),
-                       1 / std::sqrt(inputs), seed);
-}
-
-// Convolution, ReLU, dense layer and softmax for small_data, in the style of PyTorch.
-File small_file() {
-  File file({1, 1, 8, 8}, 13, {1, 3});
-  file.model().set_producer_name("pytorch");
-  file.floats("conv.weight", {4, 1, 3, 3}, small_weights({4, 1, 3, 3}, 1));
-  file.floats("conv.bias", {4}, small_weights({4}, 2));
-  file.floats("fc.weight", {3, 144}, small_weights({3, 144}, 3));
-  file.floats("fc.bias", {3}, small_weights({3}, 4));
-  file.node("Conv", {"x", "conv.weight", "conv.bias"}, "a");
-  file.node("Relu", {"a"}, "r");
-  file.node("Flatten", {"r"}, "f");
-  File::set(file.node("Gemm", {"f", "fc.weight", "fc.bias"}, "s"), "transB", 1);
-  file.node("Softmax", {"s"});
-  return file;
-}
 
 std::vector<std::string> changed(const fs::path& before, const fs::path& after) {
   std::vector<std::string> names;
@@ -138,6 +106,136 @@ TEST_F(Foreign, NormalisationsHaveNames) {
   EXPECT_EQ(eval("net.onnx", {"--normalize", "0-1"})["loss"], eval("net.onnx", {"--scale", "255"})["loss"]);
 }
 
+// As somebody would have trained it who says nothing of it in the file.
+class ForeignTrained : public Foreign {
+ protected:
+  void train(const std::string& normalization) {
+    const Result result =
+        run(folder_.path(), {"train", "--init", "net.onnx", "--data", more_data_, "--epochs", "20", "--lr",
+                             "0.01", "--normalize", normalization, "-o", "noted.onnx"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    onnx::ModelProto proto = load(folder_ / "noted.onnx");
+    proto.clear_metadata_props();
+    save(proto, folder_ / "theirs.onnx");
+  }
+  Result judged(const std::string& net, const Arguments& more) {
+    return run(folder_.path(), Arguments{"eval", net, "--data", more_data_, "--json"} + more);
+  }
+
+  const std::string more_data_ = "synthetic:n=3000,test=60,classes=3,size=8x8";
+};
+
+TEST_F(ForeignTrained, TheirNormalisationIsFoundSaidAndRemembered) {
+  for (const char* normalization : {"0-1", "-1..1", "mnist"}) {
+    SCOPED_TRACE(normalization);
+    train(normalization);
+    const Result result = judged("theirs.onnx", {});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(std::string("taken: ") + normalization));
+    EXPECT_THAT(result.err, HasSubstr("% with 0-255"));
+    EXPECT_THAT(result.err, HasSubstr("another: --normalize"));
+    EXPECT_EQ(result.value(), judged("theirs.onnx", {"--normalize", normalization}).value());
+    const Result refined = run(folder_.path(), {"refine", "theirs.onnx", "--data", more_data_, "--passes",
+                                                "1", "--layers", "Gemm_4", "-o", "better.onnx"});
+    ASSERT_EQ(refined.exit_code, 0) << refined.err;
+    const Result again = judged("better.onnx", {});
+    EXPECT_THAT(again.err, Not(HasSubstr("taken")));
+    EXPECT_EQ(again.value(), judged("better.onnx", {"--normalize", normalization}).value());
+  }
+}
+
+TEST_F(ForeignTrained, WhatIsGivenIsNotQuestioned) {
+  train("0-1");
+  const Result result = judged("theirs.onnx", {"--normalize", "-1..1"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, Not(HasSubstr("taken")));
+}
+
+TEST_F(Foreign, ANetworkThatGuessesIsRefusedUnlessAnyway) {
+  for (const Arguments& command :
+       {Arguments{"eval", "net.onnx"}, Arguments{"refine", "net.onnx", "--passes", "1"},
+        Arguments{"train", "--init", "net.onnx", "--epochs", "1"}}) {
+    SCOPED_TRACE(command[0]);
+    File file = small_file();
+    for (float& w : *file.graph().mutable_initializer(2)->mutable_float_data()) w = 0;  // all scores alike
+    save(file.model(), folder_ / "net.onnx");
+    const Result refused = run(folder_.path(), command + Arguments{"--data", small_data});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    for (const char* part : {"guessing", "--normalize NAME", "--anyway"})
+      EXPECT_THAT(refused.err, HasSubstr(part));
+    const Result anyway = run(folder_.path(), command + Arguments{"--data", small_data, "--anyway"});
+    EXPECT_EQ(anyway.exit_code, 0) << anyway.err;
+    EXPECT_THAT(anyway.err, HasSubstr("taken: 0-255, although the network seems to guess"));
+  }
+}
+
+// Also of the second refine, although the file then says which samples lwsvm held back.
+TEST_F(Foreign, ThatValidationSamplesMayBeKnownIsSaidEveryTime) {
+  const char* warning = "may have been trained on the 30 validation samples";
+  const Result first = refine("net.onnx", {"--normalize", "0-1"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr(warning));
+  EXPECT_THAT(first.err, HasSubstr("x_val"));
+  fs::rename(folder_ / "better.onnx", folder_ / "first.onnx");
+  const Result second = refine("first.onnx", {});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_THAT(second.err, HasSubstr(warning));
+  EXPECT_THAT(refine("net.onnx", {"--normalize", "0-1", "--val", "0"}).err, Not(HasSubstr("may have been")));
+  make_network(folder_.path());
+  EXPECT_THAT(refine("base.onnx", {}).err, Not(HasSubstr("may have been")));
+}
+
+TEST_F(Foreign, ValidationSamplesOfTheDataSetAreTaken) {
+  if (std::system("/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "/usr/bin/python3 with numpy is not here";
+  const std::string make = fmt::format(
+      "/usr/bin/python3 -c \"import numpy as n; r = n.random.default_rng(0); x = lambda k: r.integers(0, "
+      "255, (k, 8, "
+      "8)).astype('uint8'); y = lambda k: n.arange(k) % 3; n.savez('{}', x_train=x(200), y_train=y(200), "
+      "x_val=x(40), y_val=y(40))\"",
+      (folder_ / "set.npz").string());
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const Result result = run(folder_.path(), {"refine", "net.onnx", "--data", "set.npz", "--passes", "1",
+                                             "--normalize", "0-1", "--json", "-o", "better.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, Not(HasSubstr("may have been trained")));
+  const auto judged = [&](const Arguments& more) {
+    return run(folder_.path(), Arguments{"eval", "better.onnx", "--data", "set.npz", "--json"} + more);
+  };
+  const json validation = judged({"--split", "val"}).value();
+  EXPECT_EQ(validation["samples"], 40);
+  EXPECT_EQ(validation["accuracy"], result.value()["val_accuracy"]);
+  EXPECT_EQ(judged({"--split", "train"}).value()["samples"], 200);
+  const Result refused = judged({"--val", "20"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("leave out --val"));
+}
+
+// The scores are what the head reads; the head stays in the file.
+TEST_F(Foreign, ASigmoidOrTheLogarithmOfASoftmaxAtTheEndStays) {
+  const json expected = eval("net.onnx", {"--normalize", "0-1"});
+  for (const bool log : {false, true}) {
+    File file = small_file();
+    onnx::NodeProto& head = *file.graph().mutable_node(4);
+    if (log) {
+      head.set_output(0, "p");
+      file.node("Log", {"p"});
+    } else {
+      head.set_op_type("Sigmoid");
+    }
+    save(file.model(), folder_ / "other.onnx");
+    json found = eval("other.onnx", {"--normalize", "0-1"});
+    found["model"] = expected["model"];
+    EXPECT_EQ(found, expected);
+    const Result result = refine("other.onnx", {"--normalize", "0-1", "--keep", "last"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(changed(folder_ / "other.onnx", folder_ / "better.onnx"), testing::Contains("fc.weight"));
+    const onnx::ModelProto written = load(folder_ / "better.onnx");
+    EXPECT_EQ(written.graph().node(written.graph().node_size() - 1).op_type(), log ? "Log" : "Sigmoid");
+  }
+}
+
 TEST_F(Foreign, InputsMayHaveTheChannelsLastOrBeFlat) {
   const json expected = eval("net.onnx", {"--normalize", "0-1"});
   File last({1, 8, 8, 1}, 13, {1, 3});
@@ -180,10 +278,11 @@ TEST_F(Foreign, SharedWeightsAreLeftAloneAndNamed) {
   ASSERT_EQ(all.exit_code, 0) << all.err;
   EXPECT_THAT(all.err, HasSubstr("layer 'MatMul_5' is left as it is: its weight 'tied' is used by 2 nodes"));
   EXPECT_THAT(changed(folder_ / "tied.onnx", folder_ / "better.onnx"), Not(testing::Contains("tied")));
-  const Result named = refine("tied.onnx", {"--layers", "MatMul_7"});
+  const Result named = refine("tied.onnx", {"--layers", "MatMul_7", "--normalize", "0-1"});
   EXPECT_EQ(named.exit_code, 2);
   EXPECT_THAT(named.err, HasSubstr("layer 'MatMul_7' cannot be refined: its weight 'tied'"));
-  const Result trained = run(folder_.path(), {"train", "--init", "tied.onnx", "--data", small_data});
+  const Result trained =
+      run(folder_.path(), {"train", "--init", "tied.onnx", "--data", small_data, "--normalize", "0-1"});
   EXPECT_EQ(trained.exit_code, 2);
   EXPECT_THAT(trained.err, HasSubstr("cannot be trained"));
 }
@@ -258,6 +357,26 @@ TEST(ForeignModels, OneLayerOfMarabousNetworkChangesByName) {
            "--layers", "Gemm_4", "--passes", "1", "--keep", "last", "-o", "better.onnx"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(changed(model, folder / "better.onnx"), UnorderedElementsAre("fc2.weight", "fc2.bias"));
+}
+
+struct WildModel {
+  const char *file, *data, *normalization;
+};
+
+TEST(ForeignModels, TheirNormalisationIsFound) {
+  for (const WildModel& wild : {WildModel{"marabou_cnn_max_mninst2", "mnist", "0-1"},
+                                WildModel{"marabou_mnist5x20_leaky_relu", "mnist", "0-1"},
+                                WildModel{"cifar10_resnet20", "cifar10", "imagenet"}}) {
+    const fs::path model =
+        fs::path(LWSVM_SOURCE_DIR) / "../shared/models" / (std::string(wild.file) + ".onnx");
+    if (!fs::exists(model)) GTEST_SKIP() << "there is no " << model;
+    TemporaryFolder folder;
+    const Result result =
+        run(folder.path(), {"eval", model.string(), "--data", wild.data, "--split", "val", "--val", "100"});
+    if (result.err.find("is not here yet") != std::string::npos) GTEST_SKIP() << result.err;
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.err, HasSubstr(std::string("taken: ") + wild.normalization));
+  }
 }
 
 // Sigmoid between the convolution and the dense layer: only what lies behind it can be refined.

@@ -37,6 +37,8 @@ class Resume : public testing::TestWithParam<const char*> {
       make_network(folder_.path(), "base.onnx", small_net, data);
       arguments_ = {"refine",  "base.onnx", "--data",       data, "--passes", "2",
                     "--batch", "50",        "--max-epochs", "8",  "--keep",   "last"};
+      if (command_ == "refine, centred") arguments_ = arguments_ + Arguments{"--centre", "start"};
+      command_ = "refine";
     }
     const auto begin = Clock::now();
     const Result result = run(folder_.path(), start("whole"), checkpoint_often);
@@ -149,7 +151,7 @@ TEST_P(Resume, LogEndsWithWhatJsonSays) {
   EXPECT_NE(last("stopped")["type"], "end");
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, Resume, testing::Values("train", "refine"));
+INSTANTIATE_TEST_SUITE_P(Commands, Resume, testing::Values("train", "refine", "refine, centred"));
 
 TEST(ResumedRefine, StaysWhereItEndedByItself) {
   TemporaryFolder folder;

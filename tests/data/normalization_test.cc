@@ -118,6 +118,44 @@ TEST(Normalization, OptionsMeanWhatTheySay) {
   EXPECT_EQ(make_normalization(data, part, per_pixel).mean, pixel_statistics(data, part).mean);
 }
 
+// By the definitions of those who trained with them; the last number of each is a pixel of 51, a fifth of
+// white.
+TEST(Normalization, NamesMeanWhatPeopleMeanByThem) {
+  const auto of_a_fifth = [](const std::string& name, double white) {
+    const NormalizationOptions options = named_normalization(name, white);
+    const double mean = options.mean.empty() ? 0 : options.mean[0],
+                 std = options.std.empty() ? 1 : options.std[0];
+    return (white / 5 / *options.scale - mean) / std;
+  };
+  for (const double white : {255.0, 1.0}) {
+    EXPECT_NEAR(of_a_fifth("0-255", white), 51, 1e-9);
+    EXPECT_NEAR(of_a_fifth("0-1", white), 0.2, 1e-12);
+    EXPECT_NEAR(of_a_fifth("-1..1", white), 51 / 127.5 - 1, 1e-12);
+    EXPECT_NEAR(of_a_fifth("mnist", white), (0.2 - 0.1307) / 0.3081, 1e-12);
+    EXPECT_NEAR(of_a_fifth("fashion-mnist", white), (0.2 - 0.2860) / 0.3530, 1e-12);
+    EXPECT_NEAR(of_a_fifth("imagenet", white), (0.2 - 0.485) / 0.229, 1e-12);
+    EXPECT_NEAR(of_a_fifth("cifar", white), (0.2 - 0.4914) / 0.2470, 1e-12);
+  }
+  EXPECT_EQ(*named_normalization("0-255").scale, 1.0);
+  EXPECT_THAT(error_of([] { named_normalization("minst"); }), ::testing::HasSubstr("did you mean 'mnist'"));
+}
+
+TEST(Normalization, WhiteIsToldFromThePixels) {
+  const auto with = [](std::vector<float> pixels) {
+    DataSet data;
+    data.shape = {1, 1, 2};
+    data.train = Samples(data.shape, std::move(pixels), {0, 1});
+    return data;
+  };
+  EXPECT_EQ(white_of(with({0, 0.5f, 1, 0})), 1.0);
+  EXPECT_EQ(white_of(with({0, 17, 254, 0})), 255.0);
+  EXPECT_EQ(white_of(with({0, -0.5f, 1, 0})), std::nullopt);
+  EXPECT_EQ(white_of(with({0, 3, 700, 0})), std::nullopt);
+  DataSet bytes = with({0, 0, 0, 0});
+  bytes.train = Samples(bytes.shape, std::vector<std::uint8_t>{0, 1, 1, 0}, {0, 1});
+  EXPECT_EQ(white_of(bytes), 255.0);
+}
+
 TEST(Normalization, BadOptionsAreRejected) {
   const DataSet data = make_data({3, 2, 2}, 20, true);
   const auto part = every_second(20);

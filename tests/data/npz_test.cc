@@ -105,6 +105,19 @@ TEST_F(Npz, StoredAndDeflatedGiveBackWhatWasWritten) {
   }
 }
 
+TEST_F(Npz, MayBringAValidationPart) {
+  auto members = small_set();
+  EXPECT_TRUE(load(members).validation.empty());
+  members.push_back({"x_val.npy", npy("|u1", "(2, 2, 4)", raw(counting(16)))});
+  EXPECT_THAT(message(members), AllOf(HasSubstr("x_val"), HasSubstr("add y_val")));
+  members.push_back({"y_val.npy", npy("|u1", "(2, 1)", "\3\1")});
+  const DataSet data = load(members);
+  EXPECT_EQ(data.classes, 4) << "its labels count";
+  EXPECT_EQ(data.train.size(), 3u);
+  EXPECT_EQ(data.validation.labels(), (std::vector<std::int32_t>{3, 1}));
+  EXPECT_EQ(sample(data.validation, 1), sample(data.train, 1));
+}
+
 TEST_F(Npz, TypesAreConverted) {
   const std::vector<double> values{0.5, -1, 2, 3e10, 4, 5};
   const std::vector<float> floats(values.begin(), values.end());

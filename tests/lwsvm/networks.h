@@ -105,7 +105,7 @@ inline Graph maxout_net(std::uint64_t seed) {
   return finished(std::move(g), y, seed);
 }
 
-// Leaky, and scores that are a convolution averaged over the image: an SVM layer that is not dense.
+// Leaky, and scores that are a convolution averaged over the image: an SVM layer, though not dense.
 inline Graph leaky_net(std::uint64_t seed) {
   Graph g;
   int x = g.add_input("x", image);

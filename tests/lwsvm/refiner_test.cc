@@ -30,11 +30,11 @@ Loss zero_one_loss() {
 // Watches every update: what it says against what happened to the network.
 class Watcher : public RefineObserver {
  public:
-  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, double lambda)
+  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, const RefineOptions& options)
       : graph_(graph),
         train_(train),
         loss_(loss),
-        lambda_(lambda),
+        regulariser_(make_regulariser(graph, options)),
         threads_(2),
         evaluator_(graph, threads_) {}
 
@@ -42,8 +42,10 @@ class Watcher : public RefineObserver {
 
   void on_update(const LayerUpdate& update) override {
     SCOPED_TRACE(update.layer + ", " + update.form);
-    const ParameterRange range = graph_.node(*graph_.find(update.layer)).trained;
     const std::vector<float>& now = graph_.parameters();
+    const bool sweep = update.form == "sweep";  // which may change every layer
+    const ParameterRange range =
+        sweep ? ParameterRange{0, std::ssize(now)} : graph_.node(*graph_.find(update.layer)).trained;
     if (update.accepted) {
       EXPECT_LT(update.after, update.before);
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(now.size()); ++i)
@@ -54,36 +56,39 @@ class Watcher : public RefineObserver {
       EXPECT_TRUE(same_bits(now, opened_)) << "a rejected update left something behind";
       EXPECT_EQ(update.after, update.before);
     }
-    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), lambda_));
+    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), regulariser_));
     if (!updates.empty()) {
       EXPECT_EQ(update.before, updates.back().after);
     }
     EXPECT_GE(update.gap, -1e-5 * (1 + std::abs(update.primal)));
     updates.push_back(update);
+    after_updates.push_back(now);
   }
   void on_pass(int pass, const NetworkQuality& quality) override {
     EXPECT_EQ(pass, static_cast<int>(passes.size()) + 1);
     passes.push_back(quality);
-    parameters.push_back(graph_.parameters());
   }
 
   std::vector<LayerUpdate> updates;
+  std::vector<std::vector<float>> after_updates;  // the parameters
   std::vector<NetworkQuality> passes;
-  std::vector<std::vector<float>> parameters;  // at the ends of the passes
 
  private:
   const Graph& graph_;
   const SampleSource& train_;
   const Loss& loss_;
-  double lambda_;
+  Regulariser regulariser_;
   Threads threads_;
   Evaluator evaluator_;
   std::vector<float> opened_;
 };
 
-RefineOptions small_options(double lambda = 1e-3) {
+constexpr Moves kAllMoves[] = {Moves::layers, Moves::sweeps, Moves::automatic};
+
+RefineOptions small_options(double lambda = 1e-3, Moves moves = Moves::layers) {
   RefineOptions options;
   options.lambda = lambda;
+  options.moves = moves;
   options.passes = 2;
   options.max_epochs = 6;
   options.batch = 20;
@@ -102,10 +107,12 @@ TEST(Refiner, ObjectiveFallsAtEveryAcceptedUpdate) {
           Random random(seed, 81);
           const Loss loss(LossKind::hinge,
                           seed % 2 ? MarginMatrix(classes) : random_margins(classes, random));
-          RefineOptions options = small_options(lambda);
+          // Search is for layers; the third time round it is sweeps, with and without layers.
+          const Moves moves = search == Search::full ? kAllMoves[1 + seed % 2] : Moves::layers;
+          RefineOptions options = small_options(lambda, moves);
           options.search = search;
           options.seed = seed;
-          Watcher watcher(graph, train, loss, lambda);
+          Watcher watcher(graph, train, loss, options);
           Refiner refiner(graph, train, &validation, loss, options, Threads(2));
           refiner.run(watcher);
           EXPECT_EQ(refiner.rises(), 0);
@@ -136,7 +143,7 @@ TEST(Refiner, RejectedUpdatesLeaveTheWeightsAsTheyWere) {
       options.search = Search::labels;
       options.max_epochs = 3;
       options.passes = 1;
-      Watcher watcher(graph, train, loss, options.lambda);
+      Watcher watcher(graph, train, loss, options);
       Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
       refiner.run(watcher);
       EXPECT_EQ(refiner.rises(), 0);
@@ -153,7 +160,7 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     const Loss loss = zero_one_loss();
     RefineOptions options = small_options();
     options.passes = 3;
-    Watcher watcher(graph, train, loss, options.lambda);
+    Watcher watcher(graph, train, loss, options);
     Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
     refiner.run(watcher);
     std::map<std::string, double> mu;
@@ -189,7 +196,7 @@ TEST(Refiner, ModelOfTheSvmLayerIsExact) {
         options.mode = mode;
         options.max_epochs = 20;
         options.passes = 1;
-        Watcher watcher(graph, train, loss, options.lambda);
+        Watcher watcher(graph, train, loss, options);
         Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
         if (mode == RefineMode::standard) {
           refiner.run(watcher);
@@ -230,11 +237,12 @@ class Saver final : public RefineObserver {
   Refiner* refiner_ = nullptr;
 };
 
-void expect_resumes(const NamedNet& net, Search search, RefineMode mode, double lambda) {
+void expect_resumes(const NamedNet& net, Search search, RefineMode mode, double lambda,
+                    Moves moves = Moves::layers) {
   SCOPED_TRACE(net.name);
   const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
   const Loss loss = zero_one_loss();
-  RefineOptions options = small_options(lambda);
+  RefineOptions options = small_options(lambda, moves);
   options.search = search;
   options.mode = mode;
   options.max_epochs = 3;
@@ -267,7 +275,7 @@ void expect_resumes(const NamedNet& net, Search search, RefineMode mode, double 
     resumed.keep_chosen();
     EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters()));
     EXPECT_EQ(resumed.pass(), uninterrupted.pass());
-    EXPECT_EQ(resumed.best_pass(), uninterrupted.best_pass());
+    EXPECT_EQ(resumed.best_move(), uninterrupted.best_move());
     EXPECT_EQ(resumed.updates(), uninterrupted.updates());
     EXPECT_EQ(resumed.rejected(), uninterrupted.rejected());
     EXPECT_EQ(resumed.start().objective, uninterrupted.start().objective);
@@ -278,6 +286,8 @@ TEST(Refiner, ResumesAtRandomSafePointsToTheSameBits) {
   for (const NamedNet& net : all_nets()) {
     expect_resumes(net, Search::automatic, RefineMode::standard, 1e-3);
     expect_resumes(net, Search::full, RefineMode::standard, 1e-5);
+    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-4, Moves::sweeps);
+    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-4, Moves::automatic);
   }
   expect_resumes(all_nets()[0], Search::automatic, RefineMode::paper, 1e-3);
 }
@@ -310,23 +320,75 @@ TEST(Refiner, CanBeSavedAfterAStop) {
 }
 
 TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
-  for (const NamedNet& net : all_nets()) {
-    std::vector<std::vector<float>> found;
-    for (int threads : {1, 2, 3}) {
-      Graph graph = net.make(6);
-      const VectorSource train = clusters(60, 6);
-      const Loss loss = zero_one_loss();
-      Refiner refiner(graph, train, nullptr, loss, small_options(), Threads(threads));
-      RefineObserver nobody;
-      refiner.run(nobody);
-      found.push_back(graph.parameters());
+  for (const NamedNet& net : all_nets())
+    for (Moves moves : {Moves::layers, Moves::automatic}) {
+      std::vector<std::vector<float>> found;
+      for (int threads : {1, 2, 3}) {
+        Graph graph = net.make(6);
+        const VectorSource train = clusters(60, 6);
+        const Loss loss = zero_one_loss();
+        Refiner refiner(graph, train, nullptr, loss, small_options(1e-3, moves), Threads(threads));
+        RefineObserver nobody;
+        refiner.run(nobody);
+        found.push_back(graph.parameters());
+      }
+      EXPECT_TRUE(same_bits(found[0], found[1]) && same_bits(found[0], found[2])) << net.name;
     }
-    EXPECT_TRUE(same_bits(found[0], found[1]) && same_bits(found[0], found[2])) << net.name;
+}
+
+// The time is up in the middle of a move: what is under way is judged, and nothing is lost or left half done.
+TEST(Refiner, OutOfTimeInAMoveKeepsItIfItIsBetter) {
+  struct Clock final : RefineObserver {
+    explicit Clock(int most) : left(most) {}
+    void on_update(const LayerUpdate& update) override { updates.push_back(update); }
+    double seconds_left() override { return --left; }
+    int left;
+    std::vector<LayerUpdate> updates;
+  };
+  int cut = 0;
+  for (Moves moves : kAllMoves)
+    for (int ticks : {3, 5, 9, 14}) {
+      Graph graph = chain_net(3);
+      const VectorSource train = clusters(250, 1), validation = clusters(30, 2);
+      const Loss loss = zero_one_loss();
+      Refiner refiner(graph, train, &validation, loss, small_options(1e-4, moves), Threads(2));
+      Clock clock(ticks);
+      const RefineEnd end = refiner.run(clock);
+      EXPECT_TRUE(end == RefineEnd::out_of_time || end == RefineEnd::passes_done);
+      EXPECT_EQ(refiner.rises(), 0);
+      for (const LayerUpdate& update : clock.updates) {
+        cut += update.reason.find("time is up") != std::string::npos;
+        EXPECT_LE(update.after, update.before);
+      }
+      Evaluator evaluator(graph, Threads(1));
+      const double objective = evaluator.objective(evaluator.evaluate(train, loss), refiner.regulariser());
+      EXPECT_EQ(objective, refiner.current().objective);
+    }
+  EXPECT_GT(cut, 0) << "no move was cut: nothing was tested";
+}
+
+// With the centre at the start nothing can be gained by shrinking: F(start) is the loss, and batch norm stays
+// as it is.
+TEST(Refiner, SweepsLeaveTheStatisticsOfBatchNormAlone) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(2);
+    const std::vector<float> statistics = graph.statistics();
+    const VectorSource train = clusters(60, 2);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options(1e-3, Moves::sweeps);
+    options.centre = graph.parameters();
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    RefineObserver nobody;
+    refiner.run(nobody);
+    EXPECT_TRUE(same_bits(graph.statistics(), statistics)) << net.name;
+    EXPECT_EQ(refiner.start().objective, refiner.start().train_loss);
   }
 }
 
-// The rule: best validation accuracy, the start included, ties to the lower objective.
-TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
+// The rules: of the networks after every move, the start included, the one with the lowest validation loss
+// (30 samples are too few for accuracy to tell), without validation that with the lowest F; or one on the
+// line to it.
+TEST(Refiner, KeepsTheBestNetworkSeenAndStopsByTheRules) {
   int fell = 0, little = 0, done = 0;
   for (std::uint64_t seed = 0; seed < repetitions(6, 5); ++seed)
     for (bool with_validation : {true, false})
@@ -342,36 +404,48 @@ TEST(Refiner, KeepsTheBestPassEndAndStopsByTheRules) {
         options.patience = 1 + static_cast<int>(seed % 2);
         if (seed == 4) options.mu = 1e4;  // so close a trust region that nothing much is gained
         options.max_epochs = 8;
-        Watcher watcher(graph, train, loss, options.lambda);
+        Watcher watcher(graph, train, loss, options);
         Refiner refiner(graph, train, with_validation ? &validation : nullptr, loss, options, Threads(2));
         const RefineEnd end = refiner.run(watcher);
         refiner.keep_chosen();
 
-        // Judged again from what was seen.
-        std::vector<NetworkQuality> seen{refiner.start()};
-        seen.insert(seen.end(), watcher.passes.begin(), watcher.passes.end());
+        // Judged again from what was seen: when it ended ...
+        const std::size_t layers = refiner.layers().size();
+        double best_accuracy = refiner.start().val_accuracy, best_loss = refiner.start().val_loss;
+        double best_objective = refiner.start().objective, before = best_objective;
         std::size_t best = 0;
         int below = 0;
-        for (std::size_t p = 1; p < seen.size(); ++p) {
-          const bool last = p + 1 == seen.size();
-          below = with_validation && seen[p].val_accuracy < seen[best].val_accuracy ? below + 1 : 0;
-          const bool val_fell = below == options.patience;
-          const bool small = seen[p - 1].objective - seen[p].objective < 0.005 * seen[p - 1].objective;
-          EXPECT_EQ(last, val_fell || small || static_cast<int>(p) == options.passes) << "pass " << p;
+        for (std::size_t m = 1; m <= watcher.updates.size(); ++m) {
+          const LayerUpdate& update = watcher.updates[m - 1];
+          const bool better = with_validation && update.val_loss != best_loss ? update.val_loss < best_loss
+                                                                              : update.after < best_objective;
+          if (better) {
+            best = m;
+            best_accuracy = update.val_accuracy;
+            best_loss = update.val_loss;
+            best_objective = update.after;
+          }
+          if (m % layers != 0) continue;
+          below = with_validation && update.val_accuracy < best_accuracy ? below + 1 : 0;
+          const bool val_fell = below == options.patience, small = before - update.after < 0.005 * before;
+          before = update.after;
+          const bool last = m == watcher.updates.size();
+          EXPECT_EQ(last, val_fell || small || static_cast<int>(m / layers) == options.passes)
+              << "move " << m;
           if (last) {
             EXPECT_EQ(end, val_fell ? RefineEnd::validation_fell
                            : small  ? RefineEnd::little_gained
                                     : RefineEnd::passes_done);
           }
-          const bool better =
-              seen[p].val_accuracy > seen[best].val_accuracy ||
-              (seen[p].val_accuracy == seen[best].val_accuracy && seen[p].objective < seen[best].objective);
-          if (better) best = p;
         }
-        EXPECT_EQ(refiner.best_pass(), static_cast<int>(best));
-        const std::vector<float>& expected = keep == Keep::last ? watcher.parameters.back()
-                                             : best == 0        ? first
-                                                                : watcher.parameters[best - 1];
+        // ... and what was kept.
+        EXPECT_EQ(refiner.best_move(), static_cast<int>(best));
+        std::vector<float> expected = keep == Keep::last ? watcher.after_updates.back()
+                                      : best == 0        ? first
+                                                         : watcher.after_updates[best - 1];
+        for (std::size_t i = 0; i < expected.size() && refiner.kept_share() < 1; ++i)
+          expected[i] = static_cast<float>(first[i] + refiner.kept_share() *
+                                                          (static_cast<double>(expected[i]) - first[i]));
         EXPECT_TRUE(same_bits(graph.parameters(), expected));
         fell += end == RefineEnd::validation_fell;
         little += end == RefineEnd::little_gained;
@@ -420,13 +494,146 @@ TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
   RefineOptions options = small_options();
   options.memory = 1000;
   options.passes = 1;
-  Watcher watcher(graph, train, loss, options.lambda);
+  Watcher watcher(graph, train, loss, options);
   Refiner(graph, train, nullptr, loss, options, Threads(2)).run(watcher);
   for (const LayerUpdate& update : watcher.updates) EXPECT_NE(update.form, "factored");
   options.search = Search::full;
   Refiner full(graph, train, nullptr, loss, options, Threads(2));
   RefineObserver nobody;
   EXPECT_THROW(full.run(nobody), Error);
+}
+
+// Centres to be tested: the network itself, and somewhere else.
+std::vector<std::vector<float>> centres(const Graph& graph, std::uint64_t seed) {
+  std::vector<float> elsewhere = graph.parameters();
+  Random random(seed, 83);
+  for (float& x : elsewhere) x += static_cast<float>(0.1 * random.normal());
+  return {graph.parameters(), elsewhere};
+}
+
+TEST(CentredRefiner, ObjectiveFallsAtEveryAcceptedUpdate) {
+  int accepted = 0, runs = 0;
+  for (const NamedNet& net : all_nets())
+    for (double lambda : {1e-1, 1e-3})
+      for (int which : {0, 1}) {
+        SCOPED_TRACE(net.name + ", lambda " + std::to_string(lambda) + ", centre " + std::to_string(which));
+        Graph graph = net.make(21);
+        const VectorSource train = clusters(70, 1), validation = clusters(40, 101);
+        const Loss loss = zero_one_loss();
+        RefineOptions options = small_options(lambda);
+        options.centre = centres(graph, 1)[static_cast<std::size_t>(which)];
+        Watcher watcher(graph, train, loss, options);
+        Refiner refiner(graph, train, &validation, loss, options, Threads(2));
+        refiner.run(watcher);
+        EXPECT_EQ(refiner.rises(), 0);
+        accepted += refiner.updates() - refiner.rejected();
+        ++runs;
+        if (HasFailure()) return;
+      }
+  EXPECT_GT(accepted, runs);
+}
+
+TEST(CentredRefiner, AtTheStartTheObjectiveIsTheLossAlone) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(4);
+    const VectorSource train = clusters(50, 4);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options(0.5);
+    options.centre = graph.parameters();
+    options.passes = 0;
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    RefineObserver nobody;
+    refiner.run(nobody);
+    EXPECT_EQ(refiner.start().objective, refiner.start().train_loss) << net.name;
+  }
+}
+
+TEST(CentredRefiner, AHugeLambdaKeepsTheNetwork) {
+  for (const NamedNet& net : all_nets()) {
+    Graph graph = net.make(5);
+    const std::vector<float> before = graph.parameters();
+    const VectorSource train = clusters(50, 5);
+    const Loss loss = zero_one_loss();
+    RefineOptions options = small_options(1e8);
+    options.centre = before;
+    options.keep = Keep::last;
+    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+    RefineObserver nobody;
+    refiner.run(nobody);
+    for (std::size_t i = 0; i < before.size(); ++i)
+      ASSERT_NEAR(graph.parameters()[i], before[i], 1e-5) << net.name;
+  }
+}
+
+TEST(CentredRefiner, ModelOfTheSvmLayerIsExact) {
+  for (const NamedNet& net : all_nets())
+    for (int which : {0, 1}) {
+      SCOPED_TRACE(net.name);
+      Graph graph = net.make(6);
+      const VectorSource train = clusters(60, 6);
+      const Loss loss = zero_one_loss();
+      RefineOptions options = small_options(1e-2);
+      options.layers = {refinable_layers(graph).back()};
+      options.centre = centres(graph, 2)[static_cast<std::size_t>(which)];
+      options.max_epochs = 20;
+      options.passes = 1;
+      Watcher watcher(graph, train, loss, options);
+      Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
+      refiner.run(watcher);
+      ASSERT_EQ(watcher.updates.size(), 1u);
+      EXPECT_TRUE(watcher.updates[0].accepted);
+      EXPECT_NEAR(watcher.updates[0].predicted, watcher.updates[0].actual, 3e-6 * watcher.updates[0].before);
+    }
+}
+
+// Of the centre the checkpoint alone knows: the network has moved since.
+TEST(CentredRefiner, ResumesToTheSameBits) {
+  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
+  const Loss loss = zero_one_loss();
+  const TemporaryFolder folder;
+  for (const NamedNet& net : all_nets())
+    for (int which : {0, 1}) {
+      SCOPED_TRACE(net.name);
+      Graph whole = net.make(3);
+      RefineOptions options = small_options(1e-2);
+      options.max_epochs = 3;
+      options.centre = centres(whole, 3)[static_cast<std::size_t>(which)];
+      Refiner uninterrupted(whole, train, &validation, loss, options, Threads(2));
+      Saver counter(0, {});
+      counter.attach(uninterrupted);
+      uninterrupted.run(counter);
+      for (int when : {1, counter.seen / 3, 2 * counter.seen / 3, counter.seen}) {
+        const auto path = folder / "checkpoint";
+        Graph graph = net.make(3);
+        {
+          Refiner killed(graph, train, &validation, loss, options, Threads(2));
+          Saver saver(when, path);
+          saver.attach(killed);
+          killed.run(saver);
+        }
+        RefineOptions without = options;
+        without.centre = {};
+        Refiner resumed(graph, train, &validation, loss, without, Threads(1));
+        resumed.restore(Checkpoint::load(path));
+        RefineObserver nobody;
+        resumed.run(nobody);
+        EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters())) << "safe point " << when;
+        EXPECT_EQ(resumed.regulariser().centre(), uninterrupted.regulariser().centre());
+      }
+    }
+}
+
+TEST(Refiner, PaperModeRegularisesAllLayersAroundZero) {
+  Graph graph = chain_net(1);
+  RefineOptions options = small_options();
+  options.layers = {refinable_layers(graph).back()};
+  const double opened = make_regulariser(graph, options).value(graph.parameters());
+  options.mode = RefineMode::paper;
+  const double all = make_regulariser(graph, options).value(graph.parameters());
+  EXPECT_LT(opened, all);
+  EXPECT_EQ(all, Regulariser(graph, options.lambda).value(graph.parameters()));
+  options.centre = graph.parameters();
+  EXPECT_THROW(options.validate(), Error);
 }
 
 std::string message_of(Graph& graph, const SampleSource& train, const Loss& loss,

@@ -91,7 +91,7 @@ TEST(BatchRunner, LearnsOnlyWhatItIsAskedTo) {
       std::vector<float> part(graph.parameters().size(), 99.0f);
       Graph copy = graph;
       std::fill(copy.statistics().begin(), copy.statistics().end(), 0.0f);  // training does not read them
-      BatchRunner(copy, threads, {node}).differentiate(source, first_samples(13), loss, 0, part);
+      BatchRunner(copy, threads, {.learn = {node}}).differentiate(source, first_samples(13), loss, 0, part);
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(part.size()); ++i) {
         const bool own = i >= range.begin && i < range.end();
         ASSERT_NEAR(part[at(i)], own ? whole[at(i)] : 99.0f, 2e-5) << graph.node(node).name;
@@ -142,7 +142,8 @@ TEST(Evaluator, SumsWhatTheNaiveNetworkScores) {
       if (node.has_weights())
         for (std::int64_t i = node.trained.begin; i < node.trained.end(); ++i)
           squares += std::pow(static_cast<double>(graph.parameters()[at(i)]), 2);
-    EXPECT_NEAR(evaluator.objective(sums, 0.01), 0.01 / 2 * squares + sums.loss / samples, 1e-9);
+    EXPECT_NEAR(evaluator.objective(sums, Regulariser(graph, 0.01)), 0.01 / 2 * squares + sums.loss / samples,
+                1e-9);
   }
   // It reads the parameters anew every time.
   const Loss loss(LossKind::hinge, MarginMatrix(10));

@@ -15,6 +15,7 @@
 #include "net/layers/shape_layers.h"
 #include "net/layers/smooth_layers.h"
 #include "net/layers/softmax_layer.h"
+#include "net/regulariser.h"
 
 namespace lwsvm {
 namespace {
@@ -158,7 +159,7 @@ TEST(Graph, RegularisesWeightsAndBiasesOnly) {
   ASSERT_EQ(graph.parameters().size(), 8u + 4u + 2u);
   ASSERT_EQ(graph.statistics().size(), 4u);
   std::fill(graph.parameters().begin(), graph.parameters().end(), 2.0f);
-  EXPECT_EQ(graph.half_squared_norm(), 8 * 4 / 2.0);
+  EXPECT_EQ(Regulariser(graph, 1.0).value(graph.parameters()), 8 * 4 / 2.0);
   const std::vector<std::uint8_t> mask = graph.regularised_mask();
   for (std::size_t i = 0; i < mask.size(); ++i) EXPECT_EQ(mask[i], i < 8);
   EXPECT_EQ(graph.find("bn"), 2);

@@ -224,12 +224,24 @@ TEST(Moving, PutsEveryElementWhereItBelongs) {
 }
 
 TEST(Smooth, FollowTheirDefinitions) {
-  expect_layer_like_naive(layer<SigmoidLayer>(), {{3, 5, 7}}, "Sigmoid");
   expect_layer_like_naive(layer<TanhLayer>(), {{3, 5, 7}}, "Tanh");
   expect_layer_like_naive(layer<ProductLayer>(), {{3, 5, 7}, {3, 5, 7}}, "Mul");
   expect_layer_like_naive(layer<ResponseNormLayer>(3, 0.5f, 0.75f, 1.0f), {{7, 3, 2}}, "LRN");
   expect_layer_like_naive(layer<ResponseNormLayer>(4, 2.0f, 0.5f, 2.0f), {{5, 3, 2}}, "LRN, even");
   expect_layer_like_naive(layer<ResponseNormLayer>(9, 1.0f, 1.0f, 1.0f), {{3, 1, 2}}, "LRN, wide");
+}
+
+TEST(Smooth, SigmoidAndTheLogarithmOfASoftmaxFollowTheirDefinitions) {
+  for (int samples : {1, 37})
+    for (bool log : {false, true}) {
+      Graph graph;
+      int x = graph.add_input("x", {3, 5, 7});
+      x = graph.add("smooth", log ? layer<SoftmaxLayer>() : layer<SigmoidLayer>(), {x});
+      if (log) x = graph.add("log", layer<LogLayer>(), {x});
+      graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+                {x});  // or they would be left out of the scores
+      expect_like_naive(graph, samples, 12);
+    }
 }
 
 TEST(Smooth, AValueTimesItsOwnSigmoid) {  // one value that is used twice
@@ -241,8 +253,9 @@ TEST(Smooth, AValueTimesItsOwnSigmoid) {  // one value that is used twice
 
 TEST(Smooth, SigmoidSurvivesLargeInputs) {
   Graph graph;
-  graph.add("sigmoid", layer<SigmoidLayer>(), {graph.add_input("x", {4})});
-  Program program(graph, {});
+  ProgramOptions options;
+  options.target = graph.add("sigmoid", layer<SigmoidLayer>(), {graph.add_input("x", {4})});
+  Program program(graph, options);
   program.load(graph);
   Workspace workspace = program.make_workspace();
   const float values[] = {-1e30f, -100.0f, 100.0f, 1e30f};
@@ -294,6 +307,18 @@ TEST(Graph, FindsTheScoresBeforeWhateverTurnsThemIntoClasses) {
   x = graph.add("list", layer<FlattenLayer>(), {x});
   graph.add("class", layer<ArgMaxLayer>(), {x});
   EXPECT_EQ(graph.scores(), scores);
+}
+
+TEST(Graph, ASigmoidOrALogarithmIsLeftOutOfTheScoresAtTheEndOnly) {
+  for (bool log : {false, true}) {
+    Graph graph;
+    int x = graph.add_input("x", {4});
+    x = graph.add("hidden", layer<SigmoidLayer>(), {x});
+    const int scores = x = graph.add("dense", layer<DenseLayer>(4, 3), {x});
+    x = graph.add("head", log ? layer<SoftmaxLayer>() : layer<SigmoidLayer>(), {x});
+    if (log) graph.add("log", layer<LogLayer>(), {x});
+    EXPECT_EQ(graph.scores(), scores);
+  }
 }
 
 TEST(Softmax, AtTheEndIsLeftOutOfTheScoresAndSurvivesLargeOnes) {

@@ -388,6 +388,7 @@ Tensor evaluate(const Node& node, const Inputs& in, const double* p, double* sta
   if (const auto* l = as<SoftmaxLayer>(node)) return softmax(x, l->logarithm());
   if (as<SigmoidLayer>(node))
     return elementwise(x, [](double v, std::int64_t) { return 1 / (1 + std::exp(-v)); });
+  if (as<LogLayer>(node)) return elementwise(x, [](double v, std::int64_t) { return std::log(v); });
   if (as<TanhLayer>(node))
     return elementwise(x, [](double v, std::int64_t) {
       return (std::exp(v) - std::exp(-v)) / (std::exp(v) + std::exp(-v));

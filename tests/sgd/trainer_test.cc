@@ -75,14 +75,15 @@ TEST_P(TrainerWithAndWithoutBatchNorm, LearnsAndTheObjectiveFalls) {
   const Threads threads(2);
   const Loss loss(LossKind::hinge, MarginMatrix(3));
   Evaluator evaluator(graph, threads);
-  const double before = evaluator.objective(evaluator.evaluate(spots, loss), 1e-3);
+  const double before = evaluator.objective(evaluator.evaluate(spots, loss), Regulariser(graph, 1e-3));
   Trainer trainer(graph, spots, nullptr, loss, options(), threads);
   TrainObserver silent;
   EXPECT_EQ(trainer.run(silent), TrainOutcome::finished);
   EXPECT_LT(trainer.last().objective, 0.5 * before);
   EXPECT_GT(trainer.last().train_accuracy, 0.9);
   // What the trainer reports is what the evaluator says of the network that it leaves behind.
-  EXPECT_EQ(trainer.last().objective, evaluator.objective(evaluator.evaluate(spots, loss), 1e-3));
+  EXPECT_EQ(trainer.last().objective,
+            evaluator.objective(evaluator.evaluate(spots, loss), Regulariser(graph, 1e-3)));
 }
 
 TEST_P(TrainerWithAndWithoutBatchNorm, StoppedAnywhereAndRestoredGoesOnToTheSameBits) {

@@ -104,6 +104,108 @@ TEST(Bcfw, StartsAtTheShrunkAnchorWithTheDualOfTheFormula) {
   EXPECT_NEAR(solver.state().dual(), 0.5 * lambda * mu / (lambda + mu) * norm, 1e-12);
 }
 
+// With v = w - c the problem is one around zero: anchor - c, and offsets ell + <psi, c>.
+struct Shifted {
+  Planes planes;
+  std::vector<double> anchor;
+};
+Shifted shift(Planes planes, std::span<const float> anchor, std::span<const float> centre) {
+  const std::vector<double> c = doubles(centre);
+  for (auto& sample : planes)
+    for (auto& plane : sample) plane.ell += reference::dot(plane.psi, c);
+  Shifted shifted{std::move(planes), doubles(anchor)};
+  for (std::size_t j = 0; j < c.size(); ++j) shifted.anchor[j] -= c[j];
+  return shifted;
+}
+std::vector<double> minus(std::vector<double> w, std::span<const float> centre) {
+  for (std::size_t j = 0; j < w.size(); ++j) w[j] -= static_cast<double>(centre[j]);
+  return w;
+}
+
+TEST(CentredBcfw, MeetsTheIndependentSolutionOfTheShiftedProblem) {
+  const Threads threads(1);
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (const double mu : {0.0, 0.7}) {
+      const Planes planes = toys::random_planes(6, 3, 4, seed);
+      const auto anchor = toys::random_weights(4, 0.5, seed + 100);
+      const auto centre = toys::random_weights(4, 0.8, seed + 200);
+      const Shifted shifted = shift(planes, anchor, centre);
+      const auto truth = reference::solve(shifted.planes, shifted.anchor, 0.3, mu);
+      toys::EnumeratedOracle oracle(planes);
+      FrankWolfe blocks(oracle, StepRule::per_block, threads);
+      BcfwSolver solver(blocks, anchor, options_for(0.3, mu, 3, seed), threads, centre);
+      const Summary summary = solver.solve(until_relative_gap(1e-5, 500000));
+      EXPECT_EQ(summary.reason, StopReason::gap_closed) << "seed " << seed << " gap " << summary.gap;
+      EXPECT_NEAR(summary.primal, truth.primal, 2e-5 * truth.primal + 1e-8);
+      EXPECT_LE(summary.dual, truth.primal + 1e-6);  // steps and their planes are float
+      const auto v = minus(doubles(solver.weights().exact), centre);
+      double distance = 0;  // P is strongly convex: a small gap is a small distance
+      for (std::size_t j = 0; j < v.size(); ++j) distance += std::pow(v[j] - truth.w[j], 2);
+      EXPECT_LE(0.5 * (0.3 + mu) * distance, summary.gap + 1e-6);
+      EXPECT_NEAR(reference::primal(shifted.planes, shifted.anchor, 0.3, mu, v), summary.primal, 1e-9);
+    }
+}
+
+TEST(CentredBcfw, GapIsPrimalMinusDualAndTheDualNeverFalls) {
+  const Threads threads(1);
+  for (const StepRule rule : {StepRule::per_block, StepRule::single})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      const double lambda = 0.05, mu = seed % 2 == 0 ? 0.0 : 0.5;
+      const Planes planes = toys::random_planes(30, 5, 8, seed);
+      const auto anchor = toys::random_weights(8, 1, seed);
+      const auto centre = seed < 2 ? anchor : toys::random_weights(8, 1, seed + 50);
+      const Shifted shifted = shift(planes, anchor, centre);
+      toys::EnumeratedOracle oracle(planes);
+      FrankWolfe blocks(oracle, rule, threads);
+      BcfwSolver solver(blocks, anchor, options_for(lambda, mu, 7, seed), threads, centre);
+      double before = solver.state().dual();
+      const auto check = [&](const SolveProgress& progress) {
+        const auto w = doubles(solver.weights().exact);
+        const double primal = reference::primal(shifted.planes, shifted.anchor, lambda, mu, minus(w, centre));
+        const double gap = oracle.gap_sum(w) / 30;
+        EXPECT_NEAR(primal - progress.dual, gap, 1e-6 * (1 + primal));
+        EXPECT_GE(progress.dual, before - 1e-9);
+        EXPECT_NEAR(solver.state().regulariser(), solver.state().regulariser_at(w), 1e-10 * (1 + primal));
+        before = progress.dual;
+        return true;
+      };
+      solver.solve(until_relative_gap(0, 40), check);
+      EXPECT_NEAR(solver.primal_at(WeightVector(std::span<const float>(anchor)).view()),
+                  reference::primal(shifted.planes, shifted.anchor, lambda, mu, shifted.anchor), 1e-6);
+    }
+}
+
+TEST(CentredBcfw, StartsBetweenCentreAndAnchor) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(4, 3, 6, 1);
+  const auto anchor = toys::random_weights(6, 1, 2), centre = toys::random_weights(6, 1, 3);
+  toys::EnumeratedOracle oracle(planes);
+  FrankWolfe blocks(oracle, StepRule::per_block, threads);
+  const BcfwSolver between(blocks, anchor, options_for(0.2, 0.6, 2, 0), threads, centre);
+  const BcfwSolver there(blocks, anchor, options_for(0.2, 0.6, 2, 0), threads, anchor);
+  for (int j = 0; j < 6; ++j) {
+    EXPECT_NEAR(between.weights().exact[j], 0.25 * centre[j] + 0.75 * anchor[j], 1e-12);
+    EXPECT_EQ(there.weights().rounded[j], anchor[j]) << "a centre at the anchor pulls nowhere";
+  }
+}
+
+TEST(CentredBcfw, ACentreOfZerosIsNoCentre) {
+  const Threads threads(1);
+  const Planes planes = toys::random_planes(12, 4, 6, 3);
+  const auto anchor = toys::random_weights(6, 1, 2);
+  std::vector<std::vector<double>> found, averages;
+  for (const std::vector<float>& centre : {std::vector<float>{}, std::vector<float>(6, 0.0f)}) {
+    toys::EnumeratedOracle oracle(planes);
+    FrankWolfe blocks(oracle, StepRule::per_block, threads);
+    BcfwSolver solver(blocks, anchor, options_for(0.2, 0.6, 3, 5), threads, centre);
+    solver.solve(until_relative_gap(0, 10));
+    found.push_back(doubles(solver.weights().exact));
+    averages.push_back(solver.average_weights());
+  }
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(averages[0], averages[1]);
+}
+
 TEST(Bcfw, ChangingLambdaOrMuKeepsTheDualFeasible) {
   const Threads threads(1);
   for (std::uint64_t seed = 0; seed < 5; ++seed) {

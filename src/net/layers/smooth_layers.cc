@@ -44,6 +44,11 @@ struct TanhOp {
   }
 };
 
+struct LogOp {
+  static float value(float x) { return std::log(x); }
+  static float slope(float x) { return 1.0f / x; }
+};
+
 class ProductKernel final : public Kernel {
  public:
   explicit ProductKernel(std::int64_t count) : count_(count) {}
@@ -123,6 +128,10 @@ class ResponseNormKernel final : public Kernel {
 
 std::unique_ptr<Kernel> SigmoidLayer::compile(const CompileRequest& request) const {
   return std::make_unique<SmoothKernel<SigmoidOp>>(request);
+}
+
+std::unique_ptr<Kernel> LogLayer::compile(const CompileRequest& request) const {
+  return std::make_unique<SmoothKernel<LogOp>>(request);
 }
 
 std::unique_ptr<Kernel> TanhLayer::compile(const CompileRequest& request) const {

@@ -1,5 +1,6 @@
-// Sigmoid, tanh, products of two values, local response normalisation: neither linear nor piecewise linear.
-// A network may have them in front of the layers that are refined, never behind.
+// Sigmoid, tanh, logarithm, products of two values, local response normalisation: neither linear nor
+// piecewise linear. A network may have them in front of the layers that are refined, never behind; but for a
+// Sigmoid or a Log at its very end (is_head).
 #pragma once
 
 #include "net/layer.h"
@@ -21,6 +22,12 @@ class SigmoidLayer final : public SmoothLayer {  // 1 / (1 + exp(-x))
 class TanhLayer final : public SmoothLayer {
  public:
   std::string_view kind() const override { return "Tanh"; }
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+};
+
+class LogLayer final : public SmoothLayer {  // the natural one
+ public:
+  std::string_view kind() const override { return "Log"; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 

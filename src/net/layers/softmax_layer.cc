@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "net/layers/smooth_layers.h"
+
 namespace lwsvm {
 namespace {
 
@@ -97,7 +99,8 @@ std::unique_ptr<Kernel> ArgMaxLayer::compile(const CompileRequest& request) cons
 }
 
 bool is_head(const Layer& layer) {
-  return dynamic_cast<const SoftmaxLayer*>(&layer) || dynamic_cast<const ArgMaxLayer*>(&layer);
+  return dynamic_cast<const SoftmaxLayer*>(&layer) || dynamic_cast<const ArgMaxLayer*>(&layer) ||
+         dynamic_cast<const SigmoidLayer*>(&layer) || dynamic_cast<const LogLayer*>(&layer);
 }
 
 }  // namespace lwsvm

@@ -5,7 +5,7 @@
 //   ArgMax       y = the k with the largest x_k, the first of them (or the last)
 //
 // Neither linear nor piecewise linear; none changes which class scores highest. Graph::scores() is what they
-// are applied to.
+// are applied to at the end of a network.
 #pragma once
 
 #include "net/layer.h"
@@ -41,7 +41,7 @@ class ArgMaxLayer final : public Layer {  // the last axis becomes 1
   bool last_;
 };
 
-// Softmax, LogSoftmax or ArgMax.
+// These, and Sigmoid and Log (smooth_layers.h), which rise with every score alike.
 bool is_head(const Layer& layer);
 
 }  // namespace lwsvm

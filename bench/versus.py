@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""`lwsvm refine` as it comes against Adam and Nesterov SGD with a tuned learning rate, at equal time of one core.
+
+  bench/versus.py BUILD OUT [--seconds 60] [--networks bench/versus.json] [--only NAME,...] [--quick]
+
+Every network is refined once, for SECONDS. Then every try of a rival gets the same time: solver, loss, learning rate
+and schedule; the one with the best validation accuracy of all tries is the winner. F is refine's objective (its lambda
+around its centre) for all. Prints a table; OUT keeps every result, and what is there is not run again, so that a
+run can be stopped and goes on. To add a network, add a line to versus.json.
+
+--quick: Adam with the hinge loss and a falling learning rate only, 1e-2 to 1e-5: 4 tries in place of 32."""
+import argparse, itertools, json, pathlib, subprocess, sys
+
+TRIES = list(itertools.product(["adam", "nesterov"], ["svm", "ce"], ["1e-2", "1e-3", "1e-4", "1e-5"],
+                               ["constant", "cosine"]))
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr else str(done.returncode)}
+    return json.loads(done.stdout)
+
+
+def cached(path, make):
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(make()))
+    return json.loads(path.read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--networks", type=pathlib.Path, default=pathlib.Path(__file__).with_name("versus.json"))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    lwsvm = str(options.build / "src/cli/lwsvm")
+    tries = [t for t in TRIES if not options.quick or (t[0], t[1], t[3]) == ("adam", "svm", "cosine")]
+    networks = json.loads(options.networks.read_text())
+    only = set(filter(None, options.only.split(",")))
+    print(f"{options.seconds} s of one core each; {len(tries)} tries of the rival\n")
+    print("| network | F start | refine | winner | test start | refine | winner | the winner, of its tries by validation |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    for name, network in networks.items():
+        path = options.networks.parent / network["file"]
+        if (only and name not in only) or not path.exists():
+            if not path.exists():
+                print(f"{name}: no {path}, left out", file=sys.stderr)
+            continue
+        task = ["--data", network["data"], "--threads", "1", "--json", "-q"]
+        pixels = network.get("pixels", [])
+        folder = options.out / f"{options.seconds}s" / name
+        limit = ["--time-limit", f"{options.seconds}s"]
+        ours = cached(folder / "refine.json", lambda: run(
+            [lwsvm, "refine", str(path), *task, *pixels, *limit, "-o", str(folder / "refine.onnx")]))
+        if "failed" in ours:
+            print(f"| `{name}` | refine failed: {ours['failed']} |", flush=True)
+            continue
+        rivals = []
+        for solver, loss, rate, schedule in tries:
+            label = f"{solver} {loss} {rate} {schedule}"
+            file = folder / (label.replace(" ", "-") + ".onnx")
+
+            def attempt():
+                result = run([lwsvm, "train", "--init", str(path), *task, *pixels, *limit, "--solver", solver, "--loss",
+                              loss, "--lr", rate, "--schedule", schedule, "--batch", "100", "--epochs", "100000",
+                              "--eval-every", "100000", "--lambda", str(ours["lambda"] if ours["centre"] == "zero" else 0),
+                              "-o", str(file)])
+                if "failed" in result:
+                    return result
+                judged = run([lwsvm, "eval", str(file), *task, "--loss", "svm", "--split", "train", "--lambda",
+                              str(ours["lambda"]), "--centre", str(path) if ours["centre"] == "start" else "zero"])
+                return {**result, "F": judged.get("objective")}
+
+            rivals.append((label, cached(file.with_suffix(".json"), attempt)))
+        good = [(label, r) for label, r in rivals if "failed" not in r]
+        if not good:
+            print(f"| `{name}` | every try failed |", flush=True)
+            continue
+        label, winner = max(good, key=lambda pair: pair[1]["val_accuracy"])
+        start = ours["start"]
+        print(f"| `{name}` | {start['objective']:.4f} | {ours['objective']:.4f} | {winner['F']:.4f} "
+              f"| {100 * start['test_accuracy']:.2f}% | {100 * ours['test_accuracy']:.2f}% "
+              f"| {100 * winner['test_accuracy']:.2f}% | {label}, best of {len(good)} |", flush=True)
+
+
+main()

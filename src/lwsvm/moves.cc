@@ -1,0 +1,59 @@
+#include "lwsvm/moves.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace lwsvm {
+namespace {
+
+constexpr double kGrowthPerMove = 1.1;
+constexpr double kUntriedShare = 0.1;
+constexpr double kLeastShare = 0.02;  // of the best rate: what a move that gained nothing is expected to gain
+
+}  // namespace
+
+double MoveChooser::expected(const Record& record) const {
+  if (!record.tried) return kUntriedShare * first_sweep_rate_;
+  return record.rate * std::pow(kGrowthPerMove, record.age);
+}
+
+std::size_t MoveChooser::next() const {
+  if (!known_[sweep].tried) return sweep;
+  if (known_.size() > 1 && !known_[1].tried) return 1;
+  const auto best = std::max_element(known_.begin(), known_.end(), [&](const Record& a, const Record& b) {
+    return expected(a) < expected(b);
+  });
+  return static_cast<std::size_t>(best - known_.begin());
+}
+
+void MoveChooser::count(std::size_t move, double gain, double work) {
+  double best = 0;
+  for (Record& record : known_) {
+    record.age += 1;
+    best = std::max(best, record.rate);
+  }
+  Record& record = known_.at(move);
+  const double rate = std::max(0.0, gain) / std::max(work, 1.0);
+  if (move == sweep && !record.tried) first_sweep_rate_ = rate;
+  // A sweep that was turned down says little about the next one, whose eta is smaller.
+  const double least = move == sweep && record.tried ? record.rate / 2 : kLeastShare * best;
+  record = {true, std::max(rate, least), 0};
+}
+
+std::vector<double> MoveChooser::save() const {
+  std::vector<double> values{first_sweep_rate_};
+  for (const Record& record : known_)
+    values.insert(values.end(), {record.tried ? 1.0 : 0.0, record.rate, record.age});
+  return values;
+}
+
+void MoveChooser::restore(std::span<const double> values) {
+  LWSVM_CHECK(values.size() == 1 + 3 * known_.size());
+  first_sweep_rate_ = values[0];
+  for (std::size_t i = 0; i < known_.size(); ++i)
+    known_[i] = {values[1 + 3 * i] != 0, values[2 + 3 * i], values[3 + 3 * i]};
+}
+
+}  // namespace lwsvm
