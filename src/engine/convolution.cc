@@ -43,10 +43,6 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-struct Window {
-  memory::dims strides, dilation, pad_low, pad_high;
-};
-
 Desc weight_dims(std::int64_t out, std::int64_t in, const ConvolutionGeometry& g, Tag plain,
                  Tag grouped_plain, bool any) {
   const memory::dims dims =
@@ -138,7 +134,9 @@ struct Convolution::Impl {
   ConvolutionGeometry g;  // as run: over the pixels that are read
   int samples;
   ConvolutionUse use;
-  Window window;
+  struct {
+    memory::dims strides, dilation, pad_low, pad_high;
+  } window;
   Desc bias;
 
   dnnl::convolution_forward::primitive_desc forward_desc;
