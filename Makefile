@@ -9,7 +9,7 @@ ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build demo test run-tests bench fuzz format lint clean
+.PHONY: help build demo versus test run-tests bench fuzz format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,11 @@ bench: ## speed, side by side with PyTorch; writes docs/performance.md
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 	@scripts/bench.sh
+
+versus: ## refine against tuned Adam and SGD at equal time, on VERSUS_SECONDS (60) of one core a try; hours
+	@scripts/install-deps.sh demo
+	@$(MAKE) build
+	@scripts/versus.sh
 
 fuzz: ## damaged models for the ONNX reader, random convolutions for the engine: FUZZ_SECONDS of each (60)
 	@scripts/install-deps.sh fuzz

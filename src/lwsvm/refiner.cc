@@ -256,7 +256,7 @@ void Refiner::keep_chosen(double seconds_left) {
   if (validation_ && best_move_ > 0 && options_.mode != RefineMode::paper) search_line(seconds_left);
 }
 
-// Networks between the start and the best one are often better on new data than its end [WiSE-FT]. F must be
+// Networks between the start and the best one are often better on new data than its end [WIK22]. F must be
 // lower than at the start there too.
 void Refiner::search_line(double seconds_left) {
   const Stopwatch watch;
