@@ -56,7 +56,7 @@ double balanced_lambda(const Graph& graph, std::span<const int> layers, double h
 // Around the start: one with which moving the opened layers by kMove of their length costs as much as the
 // loss that there is to gain. Of its dimension (loss over weights squared), so that it follows a network
 // whose weights or scores are large; docs/results.md has the trials behind the number.
-constexpr double kMove = 0.2;
+constexpr double kMove = 0.5;
 double moving_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
   const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());
   return std::clamp(hinge / std::max(kMove * kMove * half_square, 1e-30), 1e-6, 1.0);

@@ -163,7 +163,20 @@ bool Refiner::time_for_a_move(std::size_t move, RefineObserver& observer) const 
 std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
   if (move_ != MoveChooser::sweep) return update_layer(observer);
   observer.on_open(pass_ + 1, "sweep");
-  return sweeper_->sweep(static_cast<std::uint64_t>(moves_), current_, observer);
+  std::optional<MoveResult> result =
+      sweeper_->sweep(static_cast<std::uint64_t>(moves_), sweeps_left(observer), current_, observer);
+  if (result) sweep_seconds_ = result->update.seconds;
+  return result;
+}
+
+// By the passes that may still be made and by the time; where neither has an end, as if there were ten.
+double Refiner::sweeps_left(RefineObserver& observer) const {
+  const double by_passes =
+      options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
+  const double seconds = sweep_seconds_ > 0 ? sweep_seconds_ : 3 * evaluation_seconds_;
+  const double by_time = observer.seconds_left() / std::max(seconds + evaluation_seconds_, 1e-9);
+  const double left = std::min(by_passes, by_time);
+  return std::isfinite(left) ? left : 10;
 }
 
 std::optional<MoveResult> Refiner::update_layer(RefineObserver& observer) {

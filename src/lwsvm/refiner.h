@@ -77,6 +77,7 @@ class Refiner {
   void begin();
   std::size_t next_move() const;
   std::optional<MoveResult> make_move(RefineObserver& observer);
+  double sweeps_left(RefineObserver& observer) const;
   std::optional<MoveResult> update_layer(RefineObserver& observer);
   void take_stock(MoveResult& result);
   void remember_best();
@@ -102,7 +103,7 @@ class Refiner {
   std::optional<LayerUpdater> updater_;
   std::optional<Sweeper> sweeper_;
   MoveChooser chooser_;
-  double evaluation_seconds_ = 0;
+  double evaluation_seconds_ = 0, sweep_seconds_ = 0;
 
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished

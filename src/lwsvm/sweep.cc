@@ -21,10 +21,12 @@ constexpr std::int64_t kBatch = 100;
 // The race: from the middle outwards, a factor apart, as long as it gets better.
 constexpr double kFirstEta = 1e-3, kEtaStep = 3, kLeastEta = 1e-7, kMostEta = 0.1;
 constexpr std::int64_t kRaceBatches = 30;
-// A short run favours small steps: of those that gain nearly as much as the best the largest is taken.
-constexpr double kNearlyAsGood = 0.8;
+// A short run favours small steps: where many sweeps are to come, the largest eta that gains nearly as much as the
+// best is taken.
+constexpr double kNearlyAsGood = 0.8, kManySweeps = 6;
 
-constexpr double kGrowth = 1.5, kShrinkage = 0.7, kStepBack = 1.0 / 3;
+constexpr double kGrowth = 1.5, kStepBack = 1.0 / 3;
+constexpr double kLastOverFirst = 0.02;  // what eta has come down to by the last sweep
 
 std::vector<std::int32_t> some_samples(std::int64_t size, std::size_t wanted, std::uint64_t seed,
                                        std::uint64_t stream) {
@@ -74,10 +76,13 @@ Sweeper::Sweeper(const RefineGround& ground)
 
 Sweeper::~Sweeper() = default;
 
-std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, const NetworkQuality& current,
-                                         RefineObserver& observer) {
+std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double sweeps_left,
+                                         const NetworkQuality& current, RefineObserver& observer) {
   if (!pass_) {
-    if (eta_ == 0) race(number, observer);
+    if (eta_ == 0) {
+      race(number, sweeps_left, observer);
+      first_eta_ = eta_;
+    }
     begin(number);
   }
   Pass& pass = *pass_;
@@ -113,7 +118,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, const NetworkQual
     update.accepted = true;
     update.reason = pass.last_is_better ? "the last iterate" : "the average";
     result.training = training;
-    eta_ = std::clamp(eta_ * (pass.last_is_better ? kGrowth : kShrinkage), kLeastEta, kMostEta);
+    adapt_eta(pass.last_is_better, sweeps_left);
   } else {
     update.reason = "the objective would have risen";
     set_covered(pass.start);
@@ -124,6 +129,14 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, const NetworkQual
   update.seconds = pass.seconds();
   pass_.reset();
   return result;
+}
+
+// Down in equal ratios to a small part of the first eta by the last sweep, unless there is still somewhere to
+// go.
+void Sweeper::adapt_eta(bool last_is_better, double sweeps_left) {
+  const double aim = kLastOverFirst * first_eta_;
+  const double shrinkage = eta_ > aim ? std::pow(aim / eta_, 1 / std::max(1.0, sweeps_left)) : 1.0;
+  eta_ = std::clamp(eta_ * (last_is_better ? kGrowth : shrinkage), kLeastEta, kMostEta);
 }
 
 void Sweeper::begin(std::uint64_t number) {
@@ -163,7 +176,8 @@ double Sweeper::probe_objective() {
 }
 
 // Short runs from the network as it is, the same batches for each; the best eta by the average iterate.
-void Sweeper::race(std::uint64_t number, RefineObserver& observer) {
+void Sweeper::race(std::uint64_t number, double sweeps_left, RefineObserver& observer) {
+  const double nearly = sweeps_left > kManySweeps ? kNearlyAsGood : 1.0;
   const std::vector<float> start = covered();
   Random random(ground_.options.seed, kRaceStream, number);
   std::vector<std::int32_t> samples =
@@ -182,7 +196,7 @@ void Sweeper::race(std::uint64_t number, RefineObserver& observer) {
       const double objective = objectives[eta] = objective_with(eta);
       // Larger ones as long as they are nearly as good as the best; smaller ones until the start is beaten,
       // and on while they get better.
-      const bool goes_on = factor > 1 ? at_start - objective > kNearlyAsGood * (at_start - best)
+      const bool goes_on = factor > 1 ? at_start - objective > nearly * (at_start - best)
                                       : objective < best || !(best < at_start);
       best = std::min(best, objective);
       if (!goes_on) return;
@@ -192,7 +206,7 @@ void Sweeper::race(std::uint64_t number, RefineObserver& observer) {
   if (objectives.rbegin()->first <= kEtaStep * kFirstEta * 1.01) explore(1 / kEtaStep);
   eta_ = objectives.begin()->first;
   for (const auto& [eta, objective] : objectives)
-    if (at_start - objective >= kNearlyAsGood * (at_start - best) && objective < at_start) eta_ = eta;
+    if (at_start - objective >= nearly * (at_start - best) && objective < at_start) eta_ = eta;
   set_covered(start);
   step_.forget();
 }
@@ -242,7 +256,7 @@ double Sweeper::seconds() const {
 
 void Sweeper::save(Checkpoint& checkpoint) const {
   step_.save("sweep.step", checkpoint);
-  checkpoint.put("sweep.eta", std::vector<double>{eta_});
+  checkpoint.put("sweep.eta", std::vector<double>{eta_, first_eta_});
   checkpoint.put("sweep.under_way", std::vector<std::uint64_t>{under_way()});
   if (!pass_) return;
   checkpoint.put(
@@ -255,7 +269,9 @@ void Sweeper::save(Checkpoint& checkpoint) const {
 
 void Sweeper::restore(const Checkpoint& checkpoint) {
   step_.restore("sweep.step", checkpoint);
-  eta_ = checkpoint.get<double>("sweep.eta", 1)[0];
+  const auto etas = checkpoint.get<double>("sweep.eta", 2);
+  eta_ = etas[0];
+  first_eta_ = etas[1];
   if (checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0) return;
   const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 3);
   begin(counts[0]);

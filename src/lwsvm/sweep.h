@@ -30,9 +30,10 @@ class Sweeper {
   explicit Sweeper(const RefineGround& ground);
   ~Sweeper();
 
-  // `current` is what the network is worth now; `number` counts sweeps and names their random numbers.
-  // nullopt: the observer wanted a stop, and the sweep stays under way, to be saved.
-  std::optional<MoveResult> sweep(std::uint64_t number, const NetworkQuality& current,
+  // `current` is what the network is worth now; `number` counts moves and names the sweep's random numbers;
+  // `sweeps_left`: about how many there is time for, this one included. nullopt: the observer wanted a stop,
+  // and the sweep stays under way, to be saved.
+  std::optional<MoveResult> sweep(std::uint64_t number, double sweeps_left, const NetworkQuality& current,
                                   RefineObserver& observer);
 
   bool under_way() const { return pass_ != nullptr; }
@@ -49,10 +50,11 @@ class Sweeper {
 
   void begin(std::uint64_t number);
   void take_step(std::span<const std::int32_t> batch);
-  void race(std::uint64_t number, RefineObserver& observer);
+  void race(std::uint64_t number, double sweeps_left, RefineObserver& observer);
   double run_short(double eta, std::span<const std::int32_t> samples, std::span<const float> start);
   double probe_objective();  // of what is in the graph
   void choose_candidate();
+  void adapt_eta(bool last_is_better, double sweeps_left);
   void set_covered(std::span<const float> weights);
   std::vector<float> covered() const;
 
@@ -62,7 +64,7 @@ class Sweeper {
   SampleSubset probe_;
   ProximalStep step_;
   std::vector<float> delta_;
-  double eta_ = 0;  // 0: not known yet
+  double eta_ = 0, first_eta_ = 0;  // 0: not known yet
   std::unique_ptr<Pass> pass_;
 };
 

@@ -108,7 +108,7 @@ TEST_F(Npz, StoredAndDeflatedGiveBackWhatWasWritten) {
 TEST_F(Npz, MayBringAValidationPart) {
   auto members = small_set();
   EXPECT_TRUE(load(members).validation.empty());
-  members.push_back({"x_val.npy", npy("|u1", "(2, 2, 4)", raw(counting(16)))});
+  members.push_back({"x_val.npy", npy("|u1", "(2, 2, 4)", raw(numbers(16)))});
   EXPECT_THAT(message(members), AllOf(HasSubstr("x_val"), HasSubstr("add y_val")));
   members.push_back({"y_val.npy", npy("|u1", "(2, 1)", "\3\1")});
   const DataSet data = load(members);
