@@ -55,7 +55,8 @@ class LayerUpdater {
                                    RefineObserver& observer);
 
   bool is_open() const { return active_ != nullptr; }
-  double seconds() const;  // of the update under way
+  bool will_resume() const { return pending_ != nullptr; }  // an update that was restored
+  double seconds() const;                                   // of the update under way
 
   void save(Checkpoint& checkpoint) const;  // of an open layer
   void restore(Checkpoint checkpoint);      // the next update goes on with it

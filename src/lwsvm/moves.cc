@@ -38,8 +38,8 @@ void MoveChooser::count(std::size_t move, double gain, double work) {
   const double rate = std::max(0.0, gain) / std::max(work, 1.0);
   if (move == sweep && !record.tried) first_sweep_rate_ = rate;
   // A sweep that was turned down says little about the next one, whose eta is smaller.
-  const double least = move == sweep && record.tried ? record.rate / 2 : kLeastShare * best;
-  record = {true, std::max(rate, least), 0};
+  const bool turned_down = move == sweep && record.tried && !(gain > 0);
+  record = {true, turned_down ? record.rate / 2 : std::max(rate, kLeastShare * best), 0};
 }
 
 std::vector<double> MoveChooser::save() const {

@@ -122,7 +122,7 @@ NetworkQuality Refiner::quality(const LossSums& training) {
 
 RefineEnd Refiner::run(RefineObserver& observer) {
   begin();
-  while (!end_ && (!options_.passes || pass_ < *options_.passes)) {
+  while (!end_ && !passes_done()) {
     if (!updater_->is_open() && !(sweeper_ && sweeper_->under_way())) {
       move_ = next_move();
       if (!time_for_a_move(move_, observer)) return RefineEnd::out_of_time;
@@ -150,8 +150,17 @@ void Refiner::begin() {
   started_ = true;
 }
 
+// Among other moves, the SVM layer has the last word: it is cheap, and exact for the features that sweeps
+// have left.
+bool Refiner::passes_done() const {
+  if (!options_.passes || pass_ < *options_.passes || updater_->will_resume()) return false;
+  const bool sweep_was_last = moves_ > 0 && move_ == MoveChooser::sweep;
+  return options_.moves != Moves::automatic || in_turn() || !sweep_was_last;
+}
+
 std::size_t Refiner::next_move() const {
   if (in_turn()) return layer_index_ + 1;
+  if (options_.moves == Moves::automatic && options_.passes && pass_ >= *options_.passes) return 1;
   return options_.moves == Moves::sweeps ? MoveChooser::sweep : chooser_.next();
 }
 

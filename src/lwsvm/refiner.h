@@ -75,6 +75,7 @@ class Refiner {
   void keep_frozen_prefix();
   NetworkQuality quality(const LossSums& training);  // of what is in the graph
   void begin();
+  bool passes_done() const;
   std::size_t next_move() const;
   std::optional<MoveResult> make_move(RefineObserver& observer);
   double sweeps_left(RefineObserver& observer) const;

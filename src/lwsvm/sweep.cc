@@ -21,8 +21,8 @@ constexpr std::int64_t kBatch = 100;
 // The race: from the middle outwards, a factor apart, as long as it gets better.
 constexpr double kFirstEta = 1e-3, kEtaStep = 3, kLeastEta = 1e-7, kMostEta = 0.1;
 constexpr std::int64_t kRaceBatches = 30;
-// A short run favours small steps: where many sweeps are to come, the largest eta that gains nearly as much as the
-// best is taken.
+// A short run favours small steps: where many sweeps are to come, the largest eta that gains nearly as much
+// as the best is taken.
 constexpr double kNearlyAsGood = 0.8, kManySweeps = 6;
 
 constexpr double kGrowth = 1.5, kStepBack = 1.0 / 3;

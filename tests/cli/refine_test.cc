@@ -65,8 +65,8 @@ class Refine : public testing::Test {
 
 TEST_F(Refine, NeverRaisesTheObjectiveOfANonTrivialDelta) {
   write_file_atomically(folder_ / "delta.csv", "0,1,3\n2,0,0.5\n1,4,0\n");
-  const Result result =
-      refine({"--delta", "delta.csv", "--json", "--run", "run", "-o", "better.onnx", "--keep", "last"});
+  const Result result = refine({"--delta", "delta.csv", "--json", "--run", "run", "-o", "better.onnx",
+                                "--keep", "last", "--moves", "layers"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.value()["rises"], 0);
   expect_never_rises(folder_ / "run/log.jsonl", result.value()["start"]["objective"], 3);
@@ -142,13 +142,14 @@ TEST_F(Refine, ValidatesOnWhatTheNetworkHasNotSeen) {
 }
 
 TEST_F(Refine, ChangesOnlyTheLayersAskedFor) {
-  const Result result = refine({"--layers", "svm,dense1", "--run", "run"});
+  const Result result = refine({"--layers", "svm,dense1", "--run", "run", "--moves", "layers"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::vector<std::string> layers;
   for (const auto& record : read_run_log(folder_ / "run/log.jsonl").records)
     if (record["type"] == "update") layers.push_back(record["layer"]);
   EXPECT_THAT(layers, testing::ElementsAre("svm", "dense1"));
-  EXPECT_EQ(refine({"--layers", "d*1,s?m", "--json"}).value()["updates"], 2) << "patterns as in a shell";
+  EXPECT_EQ(refine({"--layers", "d*1,s?m", "--json", "--moves", "layers"}).value()["updates"], 2)
+      << "patterns as in a shell";
 }
 
 TEST(RefineTimeLimit, EndsInGoodOrder) {

@@ -21,8 +21,9 @@ class Report : public testing::Test {
     shared_ = new TemporaryFolder;
     make("base", "3");
     make("long", "5");
-    const Result result = run(shared_->path(), {"refine", "base.onnx", "--data", small_data, "--passes", "1",
-                                                "-q", "-o", "refined.onnx", "--run", "refined"});
+    const Result result =
+        run(shared_->path(), {"refine", "base.onnx", "--data", small_data, "--passes", "1", "--moves",
+                              "layers", "-q", "-o", "refined.onnx", "--run", "refined"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
   }
   static void TearDownTestSuite() {
