@@ -13,7 +13,7 @@ say() { printf '\n$ %s\n' "lwsvm $*"; "$lwsvm" "$@"; }
 mkdir -p out/demo
 say data get fashion-mnist
 say train --data fashion-mnist --arch mnist --epochs 5 -o out/demo/base.onnx --run out/demo/train
-say refine out/demo/base.onnx --data fashion-mnist --passes 1 -o out/demo/better.onnx --run out/demo/refine
+say refine out/demo/base.onnx --data fashion-mnist --time-limit 2m -o out/demo/better.onnx --run out/demo/refine
 say eval out/demo/base.onnx --data fashion-mnist --split test
 say eval out/demo/better.onnx --data fashion-mnist --split test
 say inspect out/demo/better.onnx

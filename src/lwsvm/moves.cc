@@ -14,18 +14,20 @@ constexpr double kLeastShare = 0.02;  // of the best rate: what a move that gain
 
 }  // namespace
 
-double MoveChooser::expected(const Record& record) const {
+double MoveChooser::expected(std::size_t move) const {
+  const Record& record = known_[move];
   if (!record.tried) return kUntriedShare * first_sweep_rate_;
+  if (move != sweep && record.age == 0) return -1;  // just solved: there is nothing left in it
   return record.rate * std::pow(kGrowthPerMove, record.age);
 }
 
 std::size_t MoveChooser::next() const {
   if (!known_[sweep].tried) return sweep;
   if (known_.size() > 1 && !known_[1].tried) return 1;
-  const auto best = std::max_element(known_.begin(), known_.end(), [&](const Record& a, const Record& b) {
-    return expected(a) < expected(b);
-  });
-  return static_cast<std::size_t>(best - known_.begin());
+  std::size_t best = sweep;
+  for (std::size_t move = 0; move < known_.size(); ++move)
+    if (expected(move) > expected(best)) best = move;
+  return best;
 }
 
 void MoveChooser::count(std::size_t move, double gain, double work) {

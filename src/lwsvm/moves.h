@@ -36,7 +36,7 @@ class MoveChooser {
     double rate = 0;  // gain per unit of work, the last time
     double age = 0;   // moves since then
   };
-  double expected(const Record& record) const;
+  double expected(std::size_t move) const;
 
   std::vector<Record> known_;
   double first_sweep_rate_ = 0;

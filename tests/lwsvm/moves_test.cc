@@ -40,6 +40,13 @@ TEST(MoveChooser, TriesEveryMoveNowAndThenAndTurnsToLayersInTheEnd) {
   EXPECT_GT(taken[0], 100);
 }
 
+TEST(MoveChooser, ALayerIsNotOpenedTwiceInARow) {
+  MoveChooser chooser(2);
+  chooser.count(MoveChooser::sweep, 1, 1);
+  chooser.count(kSvmLayer, 100, 1);
+  EXPECT_NE(chooser.next(), kSvmLayer);
+}
+
 TEST(MoveChooser, ARejectedSweepIsTriedAgain) {
   MoveChooser chooser(2);
   chooser.count(kSvmLayer, 0.1, 1);
