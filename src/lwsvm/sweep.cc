@@ -15,12 +15,13 @@ namespace {
 // What the seed is used for; each is a stream of its own.
 constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203;
 
-constexpr std::size_t kProbeSamples = 2000;
+constexpr std::size_t kProbeSamples = 1000;
 constexpr std::int64_t kBatch = 100;
 
 // The race: from the middle outwards, a factor apart, as long as it gets better.
 constexpr double kFirstEta = 1e-3, kEtaStep = 3, kLeastEta = 1e-7, kMostEta = 0.1;
-constexpr std::int64_t kRaceBatches = 30;
+constexpr std::int64_t kRaceBatches = 30, kLeastRaceBatches = 5;
+constexpr double kRaceShare = 0.15;  // of the time that is left, for some five short runs
 // A short run favours small steps: where many sweeps are to come, the largest eta that gains nearly as much
 // as the best is taken.
 constexpr double kNearlyAsGood = 0.8, kManySweeps = 6;
@@ -79,10 +80,7 @@ Sweeper::~Sweeper() = default;
 std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double sweeps_left,
                                          const NetworkQuality& current, RefineObserver& observer) {
   if (!pass_) {
-    if (eta_ == 0) {
-      race(number, sweeps_left, observer);
-      first_eta_ = eta_;
-    }
+    if (eta_ == 0 && !race(number, sweeps_left, observer)) return std::nullopt;
     begin(number);
   }
   Pass& pass = *pass_;
@@ -176,39 +174,53 @@ double Sweeper::probe_objective() {
 }
 
 // Short runs from the network as it is, the same batches for each; the best eta by the average iterate.
-void Sweeper::race(std::uint64_t number, double sweeps_left, RefineObserver& observer) {
+// False: the observer wanted a stop; the race is run again another time.
+bool Sweeper::race(std::uint64_t number, double sweeps_left, RefineObserver& observer) {
   const double nearly = sweeps_left > kManySweeps ? kNearlyAsGood : 1.0;
   const std::vector<float> start = covered();
   Random random(ground_.options.seed, kRaceStream, number);
   std::vector<std::int32_t> samples =
       random_permutation(static_cast<std::size_t>(ground_.train.size()), random);
-  samples.resize(std::min<std::size_t>(samples.size(), static_cast<std::size_t>(kRaceBatches * kBatch)));
+  samples.resize(std::min(samples.size(), race_samples(observer.seconds_left())));
+  const double at_start = probe_objective();
+  std::map<double, double> objectives;
+  bool stopped = false;
   const auto objective_with = [&](double eta) {
-    const double objective = run_short(eta, samples, start);
+    const double objective = objectives[eta] = run_short(eta, samples, start);
     observer.on_race(eta, objective);
+    stopped = stopped || observer.stop_requested();
     return objective;
   };
-  const double at_start = probe_objective();
-  std::map<double, double> objectives{{kFirstEta, objective_with(kFirstEta)}};
-  double best = objectives.begin()->second;
+  double best = objective_with(kFirstEta);
   const auto explore = [&](double factor) {
-    for (double eta = kFirstEta * factor; eta >= kLeastEta && eta <= kMostEta; eta *= factor) {
-      const double objective = objectives[eta] = objective_with(eta);
+    for (double eta = kFirstEta * factor; eta >= kLeastEta && eta <= kMostEta && !stopped; eta *= factor) {
+      const double objective = objective_with(eta);
       // Larger ones as long as they are nearly as good as the best; smaller ones until the start is beaten,
       // and on while they get better.
       const bool goes_on = factor > 1 ? at_start - objective > nearly * (at_start - best)
                                       : objective < best || !(best < at_start);
       best = std::min(best, objective);
-      if (!goes_on) return;
+      if (!goes_on || observer.seconds_left() < 2 * ground_.reserve()) return;
     }
   };
   explore(kEtaStep);
-  if (objectives.rbegin()->first <= kEtaStep * kFirstEta * 1.01) explore(1 / kEtaStep);
+  if (objectives.size() <= 2) explore(1 / kEtaStep);
+  set_covered(start);
+  step_.forget();
+  if (stopped) return false;
   eta_ = objectives.begin()->first;
   for (const auto& [eta, objective] : objectives)
     if (at_start - objective >= nearly * (at_start - best) && objective < at_start) eta_ = eta;
-  set_covered(start);
-  step_.forget();
+  first_eta_ = eta_;
+  return true;
+}
+
+// How many samples a short run may have. A step takes about three times as long as an evaluation.
+std::size_t Sweeper::race_samples(double seconds_left) const {
+  constexpr std::size_t most = kRaceBatches * kBatch, least = kLeastRaceBatches * kBatch;
+  const double sample_seconds = ground_.evaluation_seconds / static_cast<double>(ground_.train.size());
+  const double affordable = kRaceShare * seconds_left / (5 * 3 * sample_seconds + 1e-12);
+  return affordable >= most ? most : std::max(least, static_cast<std::size_t>(std::max(0.0, affordable)));
 }
 
 double Sweeper::run_short(double eta, std::span<const std::int32_t> samples, std::span<const float> start) {

@@ -50,7 +50,8 @@ class Sweeper {
 
   void begin(std::uint64_t number);
   void take_step(std::span<const std::int32_t> batch);
-  void race(std::uint64_t number, double sweeps_left, RefineObserver& observer);
+  bool race(std::uint64_t number, double sweeps_left, RefineObserver& observer);
+  std::size_t race_samples(double seconds_left) const;
   double run_short(double eta, std::span<const std::int32_t> samples, std::span<const float> start);
   double probe_objective();  // of what is in the graph
   void choose_candidate();

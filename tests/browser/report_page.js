@@ -27,8 +27,19 @@ function pointsInLog(k) {
 
 const plot = (key) => `document.querySelector('[data-figure="${key}"]').plot`;
 
+// Looks for two seconds, at most: on a busy machine a curve may be drawn some frames after it was asked for.
+async function comesTrue(look) {
+  for (let round = 0; round < 40; ++round) {
+    if (await look()) return true;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return false;
+}
+const isPainted = (page, key, series) => comesTrue(() => isPaintedNow(page, key, series));
+const isGone = (page, key, series) => comesTrue(async () => !(await isPaintedNow(page, key, series)));
+
 // Whether near the last point of a series the colour that the legend promises is on the canvas.
-const isPainted = (page, key, series) =>
+const isPaintedNow = (page, key, series) =>
   page.value(`(() => {
   const u = ${plot(key)}, values = u.data[${series}], i = values.findLastIndex((v) => v != null);
   const x = Math.round(u.valToPos(u.data[0][i], "x", true)), y = Math.round(u.valToPos(values[i], "y", true));
@@ -131,7 +142,7 @@ async function checkToggle(page, where) {
     `${where}: the button is released`,
   );
   for (const key of kFigures)
-    expect(!(await isPainted(page, key, refineIndex + 1)), `${where}: ${key} is hidden`);
+    expect(await isGone(page, key, refineIndex + 1), `${where}: ${key} is hidden`);
   await page.click(button);
   expect(await isPainted(page, "objective", refineIndex + 1), `${where}: the curve is back`);
 }
