@@ -13,6 +13,8 @@ class SampleSource {
   virtual ~SampleSource() = default;
 
   virtual std::int64_t size() const = 0;
+  // Transformed copies of every image, itself included: sample t * (size / copies) + i is copy t of image i.
+  virtual std::int64_t copies() const { return 1; }
   virtual std::int32_t label(std::int64_t index) const = 0;
   // Writes one sample in channels_first order; called by several threads at once, allocates nothing.
   virtual void read(std::int64_t index, float* target) const = 0;

@@ -53,10 +53,10 @@ double balanced_lambda(const Graph& graph, std::span<const int> layers, double h
   return std::clamp(hinge / std::max(half_square, 1e-30), 1e-6, 1e-3);
 }
 
-// Around the start: one with which moving the opened layers by kMove of their length costs as much as the
+// Around the start: one with which moving the opened layers by kMove times their length costs as much as the
 // loss that there is to gain. Of its dimension (loss over weights squared), so that it follows a network
 // whose weights or scores are large; docs/results.md has the trials behind the number.
-constexpr double kMove = 0.5;
+constexpr double kMove = 2;
 double moving_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
   const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());
   return std::clamp(hinge / std::max(kMove * kMove * half_square, 1e-30), 1e-6, 1.0);
@@ -128,7 +128,7 @@ double lambda_for(const RefineSettings& settings, Model& model, const RefineOpti
     const double lambda = moving_lambda(model.graph, options.layers, hinge);
     terminal.line(
         "lambda {:.3g}: the file names none for a regulariser around the start; chosen so that moving the "
-        "opened layers by {} of their length costs as much as the loss",
+        "opened layers by {} times their length costs as much as the loss",
         lambda, kMove);
     return lambda;
   }

@@ -38,7 +38,7 @@ void add_train(CLI::App& app, Common& common) {
   sub->add_option("--init", settings->init, "start from this ONNX file instead")->excludes(arch);
   sub->add_option("-o,--output", settings->output,
                   "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
-  sub->add_option("--solver", settings->train.solver, "adagrad, adadelta, adam or nesterov")
+  sub->add_option("--solver", settings->train.solver, "dfw (Deep Frank-Wolfe: no learning rate), adam, adadelta, adagrad or nesterov")
       ->capture_default_str();
   sub->add_option("--lr", settings->train.learning_rate,
                   "learning rate (default: adagrad 0.01, adadelta 1, adam 0.001, nesterov 0.01)")

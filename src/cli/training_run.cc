@@ -61,7 +61,7 @@ void check_storable(const Model& model) {
 void complete(TrainSettings& settings, const Model& model, const DataSet& data, bool resumed) {
   if (!settings.init.empty() && !settings.lambda_given && model.info.lambda && !resumed)
     settings.train.lambda = *model.info.lambda;
-  if (settings.train.learning_rate <= 0)
+  if (settings.train.learning_rate <= 0 && settings.train.solver != kFrankWolfe)
     settings.train.learning_rate = default_learning_rate(settings.train.solver);
   if (settings.output.empty()) settings.output = default_output(settings, data);
 }
@@ -81,11 +81,14 @@ void announce(const TrainSettings& settings, const Task& task, const Model& mode
   terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
                 format_count(task.training.size()), format_count(task.validation.size()),
                 format_count(task.test.size()), to_string(task.data.shape), task.data.classes);
-  terminal.line("{}: {} parameters; {} with learning rate {}, lambda {}, batch {}, {} threads",
+  const std::string how = settings.train.solver == kFrankWolfe
+                              ? "Deep Frank-Wolfe, no learning rate"
+                              : fmt::format("{} with learning rate {}", settings.train.solver,
+                                            settings.train.learning_rate);
+  terminal.line("{}: {} parameters; {}, lambda {}, batch {}, {} threads",
                 settings.init.empty() ? settings.arch : settings.init,
-                format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
-                settings.train.solver, settings.train.learning_rate, settings.train.lambda,
-                settings.train.batch, threads.count());
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())), how,
+                settings.train.lambda, settings.train.batch, threads.count());
 }
 
 // Shows, logs and saves what happens; decides when to stop.
@@ -96,6 +99,10 @@ class TrainReporter final : public TrainObserver {
       : terminal_(terminal), settings_(settings), model_(model), samples_(samples), trainer_(trainer) {}
 
   void write_to(RunLog& log) { log_ = &log; }
+
+  void on_race(double radius, double objective) override {
+    terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", radius, objective);
+  }
 
   void on_batch(int epoch, std::int64_t done, double running_loss) override {
     if (!bar_)
@@ -110,10 +117,10 @@ class TrainReporter final : public TrainObserver {
     const std::string speed = fmt::format("{:>7.0f} samples/s  {:>7}  left {:>7}", result.samples_per_second,
                                           format_duration(result.seconds), format_duration(left));
     if (result.evaluated)
-      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}", result.epoch,
+      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}{}", result.epoch,
                      settings_.train.epochs, result.objective, 100 * result.train_accuracy,
                      result.val_accuracy < 0 ? "" : fmt::format("  val {:6.2f}%", 100 * result.val_accuracy),
-                     speed);
+                     speed, result.taken_back ? "  taken back: the objective would have risen" : "");
     else
       terminal_.line("epoch {:>3}/{}  {}", result.epoch, settings_.train.epochs, speed);
     if (!log_) return;
@@ -124,6 +131,7 @@ class TrainReporter final : public TrainObserver {
       if (result.val_accuracy >= 0) record["val_accuracy"] = result.val_accuracy;
     }
     record["samples_per_second"] = result.samples_per_second;
+    if (result.taken_back) record["taken_back"] = true;
     log_->write(record);
   }
 

@@ -38,6 +38,7 @@ class AugmentedSource final : public SampleSource {
   std::int64_t size() const override {
     return original_.size() * static_cast<std::int64_t>(transforms_.size());
   }
+  std::int64_t copies() const override { return std::ssize(transforms_); }
   std::int32_t label(std::int64_t index) const override { return original_.label(index % original_.size()); }
   void read(std::int64_t index, float* target) const override;
 

@@ -26,6 +26,7 @@ class PrefixSource final : public SampleSource {
   static std::uint64_t bytes_for(const Graph& network, int node, std::int64_t samples);
 
   std::int64_t size() const override { return source_.size(); }
+  std::int64_t copies() const override { return source_.copies(); }
   std::int32_t label(std::int64_t index) const override { return source_.label(index); }
   void read(std::int64_t index, float* target) const override;
 

@@ -27,6 +27,7 @@ namespace lwsvm {
 struct RefineGround {
   Graph& graph;
   const SampleSource& train;  // values of the node `from`, or of the network's input
+  const SampleSource* validation;  // likewise; null: none
   int from = -1;
   const Loss& loss;
   const RefineOptions& options;

@@ -85,7 +85,7 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   keep_frozen_prefix();
   evaluator_.emplace(graph_, threads_, from_);
   const RefineGround ground{
-      graph_, *train_, from_, loss_, options_, regulariser_, threads_, *evaluator_, evaluation_seconds_};
+      graph_, *train_, validation_, from_, loss_, options_, regulariser_, threads_, *evaluator_, evaluation_seconds_};
   updater_.emplace(ground);
   if (!in_turn()) sweeper_.emplace(ground);
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
@@ -173,17 +173,18 @@ std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
   if (move_ != MoveChooser::sweep) return update_layer(observer);
   observer.on_open(pass_ + 1, "sweep");
   std::optional<MoveResult> result =
-      sweeper_->sweep(static_cast<std::uint64_t>(moves_), sweeps_left(observer), current_, observer);
-  if (result) sweep_seconds_ = result->update.seconds;
+      sweeper_->sweep(static_cast<std::uint64_t>(moves_), passes_left(observer), current_, observer);
+  if (result) pass_seconds_ = result->update.seconds / result->update.epochs;
   return result;
 }
 
-// By the passes that may still be made and by the time; where neither has an end, as if there were ten.
-double Refiner::sweeps_left(RefineObserver& observer) const {
+// By --passes and by the time; where neither has an end, as if there were ten.
+double Refiner::passes_left(RefineObserver& observer) const {
   const double by_passes =
       options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
-  const double seconds = sweep_seconds_ > 0 ? sweep_seconds_ : 3 * evaluation_seconds_;
-  const double by_time = observer.seconds_left() / std::max(seconds + evaluation_seconds_, 1e-9);
+  const double seconds = pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_;
+  const double by_time =
+      (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
   const double left = std::min(by_passes, by_time);
   return std::isfinite(left) ? left : 10;
 }
@@ -208,6 +209,7 @@ void Refiner::take_stock(MoveResult& result) {
   update.train_accuracy = current_.train_accuracy;
   update.val_accuracy = current_.val_accuracy;
   update.val_loss = current_.val_loss;
+  if (move_ == MoveChooser::sweep) pass_ += update.epochs;
   ++moves_;
   ++updates_;
   rejected_ += !update.accepted;
@@ -245,7 +247,6 @@ std::optional<RefineEnd> Refiner::reason_to_end() {
     layer_index_ = 0;
     return finish_pass();
   }
-  pass_ += move_ == MoveChooser::sweep;
   if (validation_ && options_.patience && since_best_ >= *options_.patience)
     return RefineEnd::validation_fell;
   if (objectives_.size() > kGainWindow) {

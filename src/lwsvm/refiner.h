@@ -78,7 +78,7 @@ class Refiner {
   bool passes_done() const;
   std::size_t next_move() const;
   std::optional<MoveResult> make_move(RefineObserver& observer);
-  double sweeps_left(RefineObserver& observer) const;
+  double passes_left(RefineObserver& observer) const;
   std::optional<MoveResult> update_layer(RefineObserver& observer);
   void take_stock(MoveResult& result);
   void remember_best();
@@ -104,7 +104,8 @@ class Refiner {
   std::optional<LayerUpdater> updater_;
   std::optional<Sweeper> sweeper_;
   MoveChooser chooser_;
-  double evaluation_seconds_ = 0, sweep_seconds_ = 0;
+  double evaluation_seconds_ = 0;
+  double pass_seconds_ = 0;  // of one pass of a sweep, as last seen
 
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <numbers>
 
 #include "base/random.h"
 #include "base/simd.h"
@@ -13,21 +13,24 @@ namespace lwsvm {
 namespace {
 
 // What the seed is used for; each is a stream of its own.
-constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203;
+constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203, kCopyStream = 204;
 
-constexpr std::size_t kProbeSamples = 1000;
+constexpr std::size_t kProbeSamples = 2000, kJudgeSamples = 4000;
+constexpr std::int64_t kLeastJudgeSamples = 500;
 constexpr std::int64_t kBatch = 100;
 
-// The race: from the middle outwards, a factor apart, as long as it gets better.
-constexpr double kFirstEta = 1e-3, kEtaStep = 3, kLeastEta = 1e-7, kMostEta = 0.1;
-constexpr std::int64_t kRaceBatches = 30, kLeastRaceBatches = 5;
-constexpr double kRaceShare = 0.15;  // of the time that is left, for some five short runs
-// A short run favours small steps: where many sweeps are to come, the largest eta that gains nearly as much
-// as the best is taken.
-constexpr double kNearlyAsGood = 0.8, kManySweeps = 6;
+// A short run takes this part of the passes that there is time for, but not fewer batches than this.
+constexpr double kRaceShare = 0.02;
+constexpr std::int64_t kLeastRaceBatches = 30;
+// Where at least so many passes follow, the race takes the largest eta that is nearly as good as the best.
+constexpr double kNearlyAsGood = 0.98, kManyPasses = 6;
 
-constexpr double kGrowth = 1.5, kStepBack = 1.0 / 3;
-constexpr double kLastOverFirst = 0.02;  // what eta has come down to by the last sweep
+// Three sweeps, each three times as long as the last, and then some time for the layers.
+constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.7;
+// A sweep that falls behind its time comes down faster.
+constexpr double kLateness = 1.1;
+
+constexpr double kAveragedShare = 0.25;  // of a sweep: about what the average is over
 
 std::vector<std::int32_t> some_samples(std::int64_t size, std::size_t wanted, std::uint64_t seed,
                                        std::uint64_t stream) {
@@ -43,6 +46,21 @@ std::vector<int> nodes_of(const Regulariser& regulariser) {
   return nodes;
 }
 
+std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
+  std::vector<ParameterRange> ranges;
+  for (const Regulariser::Layer& layer : regulariser.layers()) ranges.push_back(layer.range);
+  return ranges;
+}
+
+const SampleSource& judging_source(const RefineGround& ground) {
+  return ground.validation && ground.validation->size() >= kLeastJudgeSamples ? *ground.validation
+                                                                               : ground.train;
+}
+
+double half_cosine(double progress) {
+  return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
+}
+
 LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restrict w,
                            float* __restrict average) {
   for (std::int64_t i = 0; i < count; ++i) average[i] += share * (w[i] - average[i]);
@@ -50,19 +68,25 @@ LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restr
 
 }  // namespace
 
-struct Sweeper::Pass {
+struct Sweeper::Run {
   std::uint64_t number = 0;
-  std::vector<std::int32_t> order;
-  std::int64_t position = 0;  // samples done
-  std::uint64_t steps = 0;
+  std::uint64_t pass = 0;
+  std::vector<std::int32_t> order;  // of this pass
+  std::int64_t position = 0;        // samples done in this pass
+  std::uint64_t steps = 0, planned_steps = 1;
+  double planned_seconds = std::numeric_limits<double>::infinity();
   double loss = 0, gamma = 0;  // summed over steps
-  std::vector<float> start;    // the covered weights, and their average since
-  std::vector<float> average;
+  std::vector<float> start;    // the covered weights to go back to
+  std::vector<float> average;  // of the last iterates
   bool last_is_better = false;
   double earlier_seconds = 0;
   Stopwatch watch{};
 
   double seconds() const { return earlier_seconds + watch.seconds(); }
+  double progress() const {
+    return std::max(static_cast<double>(steps) / static_cast<double>(planned_steps),
+                    seconds() / planned_seconds);
+  }
 };
 
 Sweeper::Sweeper(const RefineGround& ground)
@@ -72,28 +96,30 @@ Sweeper::Sweeper(const RefineGround& ground)
               {.learn = nodes_of(ground.regulariser), .training = false, .from = ground.from}),
       probe_(ground.train,
              some_samples(ground.train.size(), kProbeSamples, ground.options.seed, kProbeStream)),
-      step_(ground.regulariser, ground.graph.parameters().size(), ground.threads),
+      judge_(judging_source(ground),
+             some_samples(judging_source(ground).size(), kJudgeSamples, ground.options.seed, kProbeStream)),
+      constant_answer_(constant_answer(judge_, ground.loss)),
+      step_(ground.regulariser, ranges_of(ground.regulariser), ground.graph.parameters().size(),
+            ground.threads),
       delta_(ground.graph.parameters().size(), 0.0f) {}
 
 Sweeper::~Sweeper() = default;
 
-std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double sweeps_left,
+std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_left,
                                          const NetworkQuality& current, RefineObserver& observer) {
-  if (!pass_) {
-    if (eta_ == 0 && !race(number, sweeps_left, observer)) return std::nullopt;
-    begin(number);
+  if (!run_) {
+    const std::vector<float> start = covered();
+    if (eta_ == 0 && !race(number, passes_left, observer)) return std::nullopt;
+    begin(number, passes_left, observer.seconds_left());
+    run_->start = start;
   }
-  Pass& pass = *pass_;
-  const auto samples = std::ssize(pass.order);
+  Run& run = *run_;
   bool out_of_time = false;
-  while (pass.position < samples && !out_of_time) {
-    const std::int64_t size = std::min(kBatch, samples - pass.position);
-    take_step(std::span(pass.order)
-                  .subspan(static_cast<std::size_t>(pass.position), static_cast<std::size_t>(size)));
-    pass.position += size;
-    observer.on_sweep_progress({static_cast<double>(pass.position) / static_cast<double>(samples),
-                                pass.loss / static_cast<double>(pass.steps),
-                                pass.gamma / static_cast<double>(pass.steps), eta_});
+  while (run.progress() < 1 && !out_of_time) {
+    const double eta = eta_ * half_cosine(run.progress());
+    take_step(eta);
+    const auto steps = static_cast<double>(run.steps);
+    observer.on_sweep_progress({run.progress(), run.loss / steps, run.gamma / steps, eta});
     observer.on_safe_point();
     if (observer.stop_requested()) return std::nullopt;
     out_of_time = observer.seconds_left() < ground_.reserve();
@@ -102,59 +128,88 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double sweeps_lef
 
   MoveResult result;
   LayerUpdate& update = result.update;
+  const double passes =
+      static_cast<double>(run.steps) * static_cast<double>(kBatch) / static_cast<double>(pass_size());
   update.layer = "sweep";
   update.form = "sweep";
   update.before = current.objective;
   update.eta = eta_;
-  update.gamma = pass.gamma / static_cast<double>(pass.steps);
-  update.epochs = 1;
-  update.work = 3 * static_cast<double>(pass.position) * ground_.flops_per_sample();
+  update.gamma = run.gamma / static_cast<double>(std::max<std::uint64_t>(1, run.steps));
+  update.epochs = std::max(1, static_cast<int>(std::lround(passes)));
+  update.work = 3 * passes * static_cast<double>(pass_size()) * ground_.flops_per_sample();
   const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
-  const double objective = ground_.evaluator.objective(training, ground_.regulariser);
+  const double objective = objective_of(training);
   update.actual = current.objective - objective;
   if (objective < current.objective) {
     update.accepted = true;
-    update.reason = pass.last_is_better ? "the last iterate" : "the average";
+    update.reason = run.last_is_better ? "the last iterate" : "the average";
     result.training = training;
-    adapt_eta(pass.last_is_better, sweeps_left);
   } else {
     update.reason = "the objective would have risen";
-    set_covered(pass.start);
+    set_covered(run.start);
     step_.forget_direction();
-    eta_ = std::max(eta_ * kStepBack, kLeastEta);
+    eta_ = std::max(eta_ / kRadiusStep, kLeastRadius);
   }
   if (out_of_time) update.reason += ", cut short: time is up";
-  update.seconds = pass.seconds();
-  pass_.reset();
+  update.seconds = run.seconds();
+  last_passes_ = passes;
+  run_.reset();
   return result;
 }
 
-// Down in equal ratios to a small part of the first eta by the last sweep, unless there is still somewhere to
-// go.
-void Sweeper::adapt_eta(bool last_is_better, double sweeps_left) {
-  const double aim = kLastOverFirst * first_eta_;
-  const double shrinkage = eta_ > aim ? std::pow(aim / eta_, 1 / std::max(1.0, sweeps_left)) : 1.0;
-  eta_ = std::clamp(eta_ * (last_is_better ? kGrowth : shrinkage), kLeastEta, kMostEta);
+// Whole passes, where the time does not say how many.
+double Sweeper::passes_for_next(double passes_left) const {
+  const double wanted =
+      last_passes_ > 0 ? kLengthening * last_passes_ : std::max(1.0, kFirstShare * passes_left);
+  const double most = passes_left < 2 ? passes_left : kGreatestShare * passes_left;
+  return std::min(wanted, most);
 }
 
-void Sweeper::begin(std::uint64_t number) {
-  pass_ = std::make_unique<Pass>();
-  pass_->number = number;
-  Random random(ground_.options.seed, kOrderStream, number);
-  pass_->order = random_permutation(static_cast<std::size_t>(ground_.train.size()), random);
-  pass_->start = pass_->average = covered();
+void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_left) {
+  const double passes = passes_for_next(passes_left);
+  run_ = std::make_unique<Run>();
+  run_->number = number;
+  run_->planned_steps = static_cast<std::uint64_t>(
+      std::max(1.0, std::ceil(passes * static_cast<double>(pass_size()) / static_cast<double>(kBatch))));
+  if (std::isfinite(seconds_left)) run_->planned_seconds = kLateness * seconds_left * passes / passes_left;
+  run_->order = order_of_pass(number, 0);
+  run_->start = run_->average = covered();
 }
 
-void Sweeper::take_step(std::span<const std::int32_t> batch) {
-  Pass& pass = *pass_;
+// A random order and, where samples have copies, one copy of each.
+std::vector<std::int32_t> Sweeper::order_of_pass(std::uint64_t number, std::uint64_t pass) const {
+  const std::uint64_t name = (number << 20) + pass;
+  Random random(ground_.options.seed, kOrderStream, name);
+  std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(pass_size()), random);
+  const std::int64_t copies = ground_.train.copies();
+  if (copies == 1) return order;
+  Random copy(ground_.options.seed, kCopyStream, name);
+  for (std::int32_t& sample : order)
+    sample += static_cast<std::int32_t>(
+        static_cast<std::int64_t>(copy.below(static_cast<std::uint64_t>(copies))) * pass_size());
+  return order;
+}
+
+// One batch, all layers.
+void Sweeper::take_step(double eta) {
+  Run& run = *run_;
+  if (run.position == std::ssize(run.order)) {
+    run.order = order_of_pass(run.number, ++run.pass);
+    run.position = 0;
+  }
+  const std::int64_t size = std::min(kBatch, std::ssize(run.order) - run.position);
+  const auto batch =
+      std::span(run.order).subspan(static_cast<std::size_t>(run.position), static_cast<std::size_t>(size));
   const double loss = runner_.differentiate(ground_.train, batch, ground_.loss, 0, delta_).mean_loss();
-  pass.gamma += step_.take(graph_.parameters(), delta_, loss, eta_);
-  pass.loss += loss;
-  ++pass.steps;
-  const auto share = static_cast<float>(2.0 / static_cast<double>(pass.steps + 1));
+  run.gamma += step_.take(graph_.parameters(), delta_, loss, eta);
+  run.loss += loss;
+  run.position += size;
+  ++run.steps;
+  const double share = std::max(2.0 / static_cast<double>(run.steps + 1),
+                                2.0 / (kAveragedShare * static_cast<double>(run.planned_steps) + 1));
   for (const Regulariser::Layer& layer : ground_.regulariser.layers())
-    average_in(layer.range.size, share, graph_.parameters().data() + layer.range.begin,
-               pass.average.data() + layer.packed);
+    average_in(layer.range.size, static_cast<float>(std::min(1.0, share)),
+               graph_.parameters().data() + layer.range.begin, run.average.data() + layer.packed);
 }
 
 // Of the last iterate and the average the one with the lower F on the probe, as it will be stored, is put
@@ -162,81 +217,60 @@ void Sweeper::take_step(std::span<const std::int32_t> batch) {
 void Sweeper::choose_candidate() {
   const std::vector<float> last = covered();
   set_covered(last);
-  const double of_last = probe_objective();
-  set_covered(pass_->average);
-  const double of_average = probe_objective();
-  pass_->last_is_better = of_last < of_average || !std::isfinite(of_average);
-  if (pass_->last_is_better) set_covered(last);
+  const double of_last = objective_of(loss_on(probe_));
+  set_covered(run_->average);
+  const double of_average = objective_of(loss_on(probe_));
+  run_->last_is_better = of_last < of_average || !std::isfinite(of_average);
+  if (run_->last_is_better) set_covered(last);
 }
 
-double Sweeper::probe_objective() {
-  return ground_.evaluator.objective(ground_.evaluator.evaluate(probe_, ground_.loss), ground_.regulariser);
+LossSums Sweeper::loss_on(const SampleSource& samples) {
+  return ground_.evaluator.evaluate(samples, ground_.loss);
 }
 
-// Short runs from the network as it is, the same batches for each; the best eta by the average iterate.
-// False: the observer wanted a stop; the race is run again another time.
-bool Sweeper::race(std::uint64_t number, double sweeps_left, RefineObserver& observer) {
-  const double nearly = sweeps_left > kManySweeps ? kNearlyAsGood : 1.0;
+double Sweeper::objective_of(const LossSums& sums) const {
+  return ground_.evaluator.objective(sums, ground_.regulariser);
+}
+
+// Short runs from the network as it is, each coming down to zero; the best one is left in the graph. False:
+// the observer wanted a stop; the race is run again another time.
+bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& observer) {
   const std::vector<float> start = covered();
-  Random random(ground_.options.seed, kRaceStream, number);
-  std::vector<std::int32_t> samples =
-      random_permutation(static_cast<std::size_t>(ground_.train.size()), random);
-  samples.resize(std::min(samples.size(), race_samples(observer.seconds_left())));
-  const double at_start = probe_objective();
-  std::map<double, double> objectives;
-  bool stopped = false;
-  const auto objective_with = [&](double eta) {
-    const double objective = objectives[eta] = run_short(eta, samples, start);
-    observer.on_race(eta, objective);
-    stopped = stopped || observer.stop_requested();
-    return objective;
-  };
-  double best = objective_with(kFirstEta);
-  const auto explore = [&](double factor) {
-    for (double eta = kFirstEta * factor; eta >= kLeastEta && eta <= kMostEta && !stopped; eta *= factor) {
-      const double objective = objective_with(eta);
-      // Larger ones as long as they are nearly as good as the best; smaller ones until the start is beaten,
-      // and on while they get better.
-      const bool goes_on = factor > 1 ? at_start - objective > nearly * (at_start - best)
-                                      : objective < best || !(best < at_start);
-      best = std::min(best, objective);
-      if (!goes_on || observer.seconds_left() < 2 * ground_.reserve()) return;
+  std::vector<float> best = start;
+  const double at_start = objective_of(loss_on(judge_));
+  double lowest = at_start;
+  const std::int64_t batches = std::max(
+      kLeastRaceBatches, static_cast<std::int64_t>(kRaceShare * passes_left * static_cast<double>(pass_size()) /
+                                                   static_cast<double>(kBatch)));
+  const auto short_run = [&](double eta) -> std::optional<ShortRun> {
+    if (observer.stop_requested()) return std::nullopt;
+    set_covered(start);
+    step_.forget();
+    run_ = std::make_unique<Run>();
+    run_->number = (kRaceStream << 20) + number;
+    run_->order = order_of_pass(run_->number, 0);
+    run_->average = start;
+    run_->planned_steps = static_cast<std::uint64_t>(batches);
+    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * ground_.reserve())
+      take_step(eta * half_cosine(run_->progress()));
+    choose_candidate();
+    run_.reset();
+    const LossSums sums = loss_on(judge_);
+    const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums)};
+    observer.on_race(eta, found.objective);
+    if (found.alive && found.objective < lowest) {
+      lowest = found.objective;
+      best = covered();
     }
+    return found;
   };
-  explore(kEtaStep);
-  if (objectives.size() <= 2) explore(1 / kEtaStep);
-  set_covered(start);
+  const std::optional<double> winner =
+      race_for_radius(at_start, passes_left > kManyPasses ? kNearlyAsGood : 1.0, short_run);
   step_.forget();
-  if (stopped) return false;
-  eta_ = objectives.begin()->first;
-  for (const auto& [eta, objective] : objectives)
-    if (at_start - objective >= nearly * (at_start - best) && objective < at_start) eta_ = eta;
-  first_eta_ = eta_;
+  set_covered(winner ? best : start);
+  if (!winner) return false;
+  eta_ = *winner;
   return true;
-}
-
-// How many samples a short run may have. A step takes about three times as long as an evaluation.
-std::size_t Sweeper::race_samples(double seconds_left) const {
-  constexpr std::size_t most = kRaceBatches * kBatch, least = kLeastRaceBatches * kBatch;
-  const double sample_seconds = ground_.evaluation_seconds / static_cast<double>(ground_.train.size());
-  const double affordable = kRaceShare * seconds_left / (5 * 3 * sample_seconds + 1e-12);
-  return affordable >= most ? most : std::max(least, static_cast<std::size_t>(std::max(0.0, affordable)));
-}
-
-double Sweeper::run_short(double eta, std::span<const std::int32_t> samples, std::span<const float> start) {
-  set_covered(start);
-  step_.forget();
-  pass_ = std::make_unique<Pass>();
-  pass_->average.assign(start.begin(), start.end());
-  const double before = eta_;
-  eta_ = eta;
-  for (std::size_t first = 0; first < samples.size(); first += kBatch)
-    take_step(samples.subspan(first, std::min<std::size_t>(kBatch, samples.size() - first)));
-  eta_ = before;
-  set_covered(pass_->average);
-  pass_.reset();
-  const double objective = probe_objective();
-  return std::isfinite(objective) ? objective : std::numeric_limits<double>::infinity();
 }
 
 std::vector<float> Sweeper::covered() const {
@@ -257,44 +291,53 @@ void Sweeper::set_covered(std::span<const float> weights) {
 }
 
 void Sweeper::step_back() {
-  if (!pass_) return;
-  set_covered(pass_->start);
-  pass_.reset();
+  if (!run_) return;
+  set_covered(run_->start);
+  run_.reset();
 }
 
 double Sweeper::seconds() const {
-  return pass_ ? pass_->seconds() : 0.0;
+  return run_ ? run_->seconds() : 0.0;
 }
 
 void Sweeper::save(Checkpoint& checkpoint) const {
   step_.save("sweep.step", checkpoint);
-  checkpoint.put("sweep.eta", std::vector<double>{eta_, first_eta_});
+  checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_});
   checkpoint.put("sweep.under_way", std::vector<std::uint64_t>{under_way()});
-  if (!pass_) return;
-  checkpoint.put(
-      "sweep.counts",
-      std::vector<std::uint64_t>{pass_->number, static_cast<std::uint64_t>(pass_->position), pass_->steps});
-  checkpoint.put("sweep.sums", std::vector<double>{pass_->loss, pass_->gamma, pass_->seconds()});
-  checkpoint.put_view("sweep.start", std::span<const float>(pass_->start));
-  checkpoint.put_view("sweep.average", std::span<const float>(pass_->average));
+  if (!run_) return;
+  checkpoint.put("sweep.counts",
+                 std::vector<std::uint64_t>{run_->number, run_->pass, static_cast<std::uint64_t>(run_->position),
+                                            run_->steps, run_->planned_steps});
+  checkpoint.put("sweep.sums",
+                 std::vector<double>{run_->loss, run_->gamma, run_->seconds(), run_->planned_seconds});
+  checkpoint.put_view("sweep.start", std::span<const float>(run_->start));
+  checkpoint.put_view("sweep.average", std::span<const float>(run_->average));
 }
 
 void Sweeper::restore(const Checkpoint& checkpoint) {
   step_.restore("sweep.step", checkpoint);
   const auto etas = checkpoint.get<double>("sweep.eta", 2);
   eta_ = etas[0];
-  first_eta_ = etas[1];
+  last_passes_ = etas[1];
   if (checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0) return;
-  const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 3);
-  begin(counts[0]);
-  pass_->position = static_cast<std::int64_t>(counts[1]);
-  pass_->steps = counts[2];
-  const auto sums = checkpoint.get<double>("sweep.sums", 3);
-  pass_->loss = sums[0];
-  pass_->gamma = sums[1];
-  pass_->earlier_seconds = sums[2];
-  std::ranges::copy(checkpoint.get<float>("sweep.start", pass_->start.size()), pass_->start.begin());
-  std::ranges::copy(checkpoint.get<float>("sweep.average", pass_->average.size()), pass_->average.begin());
+  const auto size = static_cast<std::size_t>(ground_.regulariser.size());
+  const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 5);
+  const auto sums = checkpoint.get<double>("sweep.sums", 4);
+  run_ = std::make_unique<Run>();
+  run_->number = counts[0];
+  run_->pass = counts[1];
+  run_->order = order_of_pass(run_->number, run_->pass);
+  run_->position = static_cast<std::int64_t>(counts[2]);
+  run_->steps = counts[3];
+  run_->planned_steps = counts[4];
+  run_->loss = sums[0];
+  run_->gamma = sums[1];
+  run_->earlier_seconds = sums[2];
+  run_->planned_seconds = sums[3];
+  const auto start = checkpoint.get<float>("sweep.start", size);
+  const auto average = checkpoint.get<float>("sweep.average", size);
+  run_->start.assign(start.begin(), start.end());
+  run_->average.assign(average.begin(), average.end());
 }
 
 }  // namespace lwsvm

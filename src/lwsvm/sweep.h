@@ -1,14 +1,18 @@
-// A sweep: one pass over the training part that moves all opened layers at once, by closed-form Frank-Wolfe
-// steps (proximal_step.h), and is accepted like every other update only if F fell.
+// A sweep: one or more passes over the samples that move all opened layers at once, by closed-form Frank-Wolfe
+// steps on batches (sgd/proximal_step.h, [BZK19]), with no learning rate.
 //
-//   first time: a race of short runs for eta, the radius of the steps
-//   for the batches of a random order:   step;  average the iterate
-//   candidate: the last iterate or the average, whichever is better on a probe of the training part
-//   F fell: keep it; eta follows from which of the two it was.   F rose: restore, eta / 3, no momentum
+//   race        short runs with several radii find the first eta (sgd/radius_race.h), judged on validation samples
+//               where there are some; the best one goes on from there
+//   sweep       eta comes down to zero within the sweep, as half a cosine
+//   candidate   the last iterate or the average of the last ones: the one with the lower F on a probe
+//   judge       F over all samples, as for every move: it fell, or the sweep is taken back and eta /= 3
 //
-// The average (weights k/(k+2), 2/(k+2), as in [BZK17]) is what makes a constant eta good enough: it is where
-// a falling eta would end. If the last iterate beats it, the steps are still going somewhere: eta may grow.
-// If not, they go around in circles: eta shrinks. Batch norm stays frozen.
+// Departs from [BZK19], whose eta stays the same, because each eta has a lowest F that its steps can reach: with
+// eta constant in a sweep of one pass, a small network was stuck after ten of them while there was time for
+// two hundred (docs/results.md). So sweeps grow: each is three times as long as the last, as far as there is
+// time. Batch norm stays frozen.
+//
+// Where samples have transformed copies (--augment), every pass draws one copy of each.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +23,10 @@
 
 #include "base/checkpoint.h"
 #include "lwsvm/layer_updater.h"
-#include "lwsvm/proximal_step.h"
-#include "lwsvm/sample_subset.h"
+#include "base/sample_subset.h"
 #include "net/batch_runner.h"
+#include "sgd/proximal_step.h"
+#include "sgd/radius_race.h"
 
 namespace lwsvm {
 
@@ -31,12 +36,12 @@ class Sweeper {
   ~Sweeper();
 
   // `current` is what the network is worth now; `number` counts moves and names the sweep's random numbers;
-  // `sweeps_left`: about how many there is time for, this one included. nullopt: the observer wanted a stop,
-  // and the sweep stays under way, to be saved.
-  std::optional<MoveResult> sweep(std::uint64_t number, double sweeps_left, const NetworkQuality& current,
+  // `passes_left`: about how many there is time for. nullopt: the observer wanted a stop, and the sweep stays
+  // under way, to be saved.
+  std::optional<MoveResult> sweep(std::uint64_t number, double passes_left, const NetworkQuality& current,
                                   RefineObserver& observer);
 
-  bool under_way() const { return pass_ != nullptr; }
+  bool under_way() const { return run_ != nullptr; }
   void step_back();  // a sweep under way is given up: the weights that it began with are in the graph again
   double seconds() const;  // of the sweep under way
   double eta() const { return eta_; }
@@ -46,27 +51,31 @@ class Sweeper {
 
  private:
   // The iterates of a sweep, and where it is.
-  struct Pass;
+  struct Run;
 
-  void begin(std::uint64_t number);
-  void take_step(std::span<const std::int32_t> batch);
-  bool race(std::uint64_t number, double sweeps_left, RefineObserver& observer);
-  std::size_t race_samples(double seconds_left) const;
-  double run_short(double eta, std::span<const std::int32_t> samples, std::span<const float> start);
-  double probe_objective();  // of what is in the graph
+  bool race(std::uint64_t number, double passes_left, RefineObserver& observer);
+  void begin(std::uint64_t number, double passes_left, double seconds_left);
+  double passes_for_next(double passes_left) const;
+  void take_step(double eta);
   void choose_candidate();
-  void adapt_eta(bool last_is_better, double sweeps_left);
+  LossSums loss_on(const SampleSource& samples);  // of what is in the graph
+  double objective_of(const LossSums& sums) const;
+  std::vector<std::int32_t> order_of_pass(std::uint64_t number, std::uint64_t pass) const;
   void set_covered(std::span<const float> weights);
   std::vector<float> covered() const;
+  std::int64_t pass_size() const { return ground_.train.size() / ground_.train.copies(); }
 
   RefineGround ground_;
   Graph& graph_;
   BatchRunner runner_;
-  SampleSubset probe_;
+  SampleSubset probe_;  // of the training part
+  SampleSubset judge_;  // of the race: of the validation part, if that is large enough
+  ConstantAnswer constant_answer_;  // on the judge
   ProximalStep step_;
   std::vector<float> delta_;
-  double eta_ = 0, first_eta_ = 0;  // 0: not known yet
-  std::unique_ptr<Pass> pass_;
+  double eta_ = 0;          // 0: not known yet
+  double last_passes_ = 0;  // of the last sweep; 0: there was none
+  std::unique_ptr<Run> run_;
 };
 
 }  // namespace lwsvm

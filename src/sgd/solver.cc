@@ -131,7 +131,9 @@ std::unique_ptr<Solver> make_solver(const std::string& name, double learning_rat
   if (name == "adadelta") return std::make_unique<RuleSolver<AdadeltaRule>>(learning_rate, parameters);
   if (name == "adam") return std::make_unique<RuleSolver<AdamRule>>(learning_rate, parameters);
   if (name == "nesterov") return std::make_unique<RuleSolver<NesterovRule>>(learning_rate, parameters);
-  fail_unknown("solver", "solver", name, solver_names());
+  std::vector<std::string> names = solver_names();
+  names.emplace_back("dfw");
+  fail_unknown("solver", "solver", name, names);
 }
 
 }  // namespace lwsvm

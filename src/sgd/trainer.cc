@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/random.h"
+#include "base/sample_subset.h"
 #include "base/simd.h"
 #include "base/stopwatch.h"
 
@@ -16,6 +17,24 @@ namespace {
 // What the seed is used for; each is a stream of its own.
 constexpr std::uint64_t kOrderStream = 101;
 constexpr std::uint64_t kDropoutStream = 102;
+constexpr std::uint64_t kProbeStream = 103;
+
+// Frank-Wolfe steps: the race for their radius.
+constexpr std::size_t kProbeSamples = 2000;
+constexpr std::int64_t kLeastRaceBatches = 50;
+constexpr double kRaceShare = 0.02;  // of all steps, for each short run
+constexpr double kNearlyAsGood = 0.98;
+
+std::vector<ParameterRange> all_trained(const Graph& graph) {
+  std::vector<ParameterRange> ranges;
+  for (const Node& node : graph.nodes())
+    if (node.trained.size > 0) ranges.push_back(node.trained);
+  return ranges;
+}
+
+double half_cosine(double progress) {
+  return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
+}
 
 LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w,
                           const std::uint8_t* __restrict mask, float* __restrict gradient) {
@@ -31,7 +50,12 @@ void TrainOptions::validate() const {
     fail_unknown("train", "schedule", schedule, std::vector<std::string>{"constant", "cosine"});
   if (batch < 1) fail("train", "a batch of {}; give 1 or more", batch);
   if (eval_every < 1) fail("train", "evaluating every {} epochs; give 1 or more", eval_every);
-  make_solver(solver, learning_rate > 0 ? learning_rate : default_learning_rate(solver), 0);
+  if (solver != kFrankWolfe) {
+    make_solver(solver, learning_rate > 0 ? learning_rate : default_learning_rate(solver), 0);
+    return;
+  }
+  if (learning_rate > 0) fail("train", "--solver dfw has no learning rate; leave out --lr");
+  if (schedule != "constant") fail("train", "--solver dfw has no schedule to choose; leave out --schedule");
 }
 
 Trainer::Trainer(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
@@ -44,11 +68,17 @@ Trainer::Trainer(Graph& graph, const SampleSource& train, const SampleSource* va
       threads_(threads),
       runner_(graph, threads),
       evaluator_(graph, threads),
+      regulariser_(graph, options.lambda),
       regularised_(graph.regularised_mask()),
       gradient_(graph.parameters().size(), 0.0f) {
   options_.validate();
-  if (options_.learning_rate <= 0) options_.learning_rate = default_learning_rate(options_.solver);
-  solver_ = make_solver(options_.solver, options_.learning_rate, graph.parameters().size());
+  if (options_.solver == kFrankWolfe) {
+    frank_wolfe_.emplace(regulariser_, all_trained(graph), graph.parameters().size(), threads);
+    constant_answer_ = constant_answer(train, loss);
+    return;
+  }
+  rate_ = options_.learning_rate > 0 ? options_.learning_rate : default_learning_rate(options_.solver);
+  solver_ = make_solver(options_.solver, rate_, graph.parameters().size());
 }
 
 double Trainer::progress() const {
@@ -64,6 +94,8 @@ bool Trainer::out_of_time() const {
 }
 
 TrainOutcome Trainer::run(TrainObserver& observer) {
+  if (is_frank_wolfe() && rate_ == 0 && options_.epochs > 0 && !find_radius(observer))
+    return TrainOutcome::stopped;
   while (epoch_ < options_.epochs && !out_of_time()) {
     const TrainOutcome outcome = run_epoch(observer);
     if (outcome != TrainOutcome::finished) return outcome;
@@ -75,9 +107,11 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   const std::int64_t samples = train_.size();
   Random order_random(options_.seed, kOrderStream, static_cast<std::uint64_t>(epoch_));
   const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(samples), order_random);
+  if (is_frank_wolfe() && position_ == 0) begin_epoch();
   const std::int64_t first = position_;
   const Stopwatch watch;
   const double seconds_before = seconds_;
+  const bool falls = is_frank_wolfe() || options_.schedule == "cosine";
   LossSums running;
   while (position_ < samples && !out_of_time()) {
     const std::int64_t size = std::min<std::int64_t>(options_.batch, samples - position_);
@@ -86,15 +120,11 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
     const std::uint64_t draw =
         Random(options_.seed, kDropoutStream, static_cast<std::uint64_t>(epoch_ * samples + position_))
             .next();
-    running.add(runner_.differentiate(train_, batch, loss_, draw, gradient_));
-    add_regulariser();
-    if (options_.schedule == "cosine")
-      solver_->set_learning_rate(options_.learning_rate * (1 + std::cos(std::numbers::pi * progress())) / 2);
-    solver_->update(graph_.parameters(), gradient_, threads_);
+    running.add(take_step(batch, draw, falls ? rate_ * half_cosine(progress()) : rate_));
     position_ += size;
     seconds_ = seconds_before + watch.seconds();
     observer.on_batch(epoch_ + 1, position_, running.mean_loss());
-    if (!std::isfinite(running.loss)) return TrainOutcome::diverged;
+    if (!std::isfinite(running.loss) && !is_frank_wolfe()) return TrainOutcome::diverged;
     if (position_ < samples && !out_of_time()) {
       observer.on_safe_point(false);
       if (observer.stop_requested()) return TrainOutcome::stopped;
@@ -104,11 +134,84 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   ++epoch_;
   position_ = 0;
   const bool over = epoch_ == options_.epochs || out_of_time();
-  last_ = evaluate(speed, epoch_ % options_.eval_every == 0 || over);
+  last_ = evaluate(speed, epoch_ % options_.eval_every == 0 || over || is_frank_wolfe());
   observer.on_epoch(last_);
   if (last_.evaluated && !std::isfinite(last_.objective)) return TrainOutcome::diverged;
   observer.on_safe_point(true);
   return observer.stop_requested() && !over ? TrainOutcome::stopped : TrainOutcome::finished;
+}
+
+LossSums Trainer::take_step(std::span<const std::int32_t> batch, std::uint64_t draw, double rate) {
+  const LossSums sums = runner_.differentiate(train_, batch, loss_, draw, gradient_);
+  if (is_frank_wolfe()) {
+    frank_wolfe_->take(graph_.parameters(), gradient_, sums.mean_loss(), rate);
+    return sums;
+  }
+  add_regulariser();
+  solver_->set_learning_rate(rate);
+  solver_->update(graph_.parameters(), gradient_, threads_);
+  return sums;
+}
+
+// Short runs from the network as it is, each with a radius that comes down to zero. False: a stop was asked
+// for.
+bool Trainer::find_radius(TrainObserver& observer) {
+  Random random(options_.seed, kProbeStream);
+  const std::vector<std::int32_t> order =
+      random_permutation(static_cast<std::size_t>(train_.size()), random);
+  const SampleSubset probe(
+      train_, {order.begin(), order.begin() + std::ssize(order) - std::max<std::ptrdiff_t>(
+                                                                      0, std::ssize(order) - kProbeSamples)});
+  const std::vector<float> parameters = graph_.parameters(), statistics = graph_.statistics();
+  const auto on_probe = [&] { return evaluator_.evaluate(probe, loss_); };
+  const double all_steps =
+      static_cast<double>(options_.epochs) * static_cast<double>(train_.size()) / options_.batch;
+  const std::int64_t steps =
+      std::max(kLeastRaceBatches, static_cast<std::int64_t>(kRaceShare * std::min(all_steps, 1e9)));
+  const auto short_run = [&](double radius) -> std::optional<ShortRun> {
+    if (observer.stop_requested()) return std::nullopt;
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const std::int64_t begin = step * options_.batch % std::ssize(order);
+      const std::int64_t size = std::min<std::int64_t>(options_.batch, std::ssize(order) - begin);
+      take_step(std::span(order).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
+                static_cast<std::uint64_t>(step),
+                radius * half_cosine(static_cast<double>(step) / static_cast<double>(steps)));
+    }
+    const LossSums sums = on_probe();
+    const ShortRun found{evaluator_.objective(sums, regulariser_), constant_answer_.is_beaten_by(sums)};
+    observer.on_race(radius, found.objective);
+    graph_.parameters() = parameters;
+    graph_.statistics() = statistics;
+    frank_wolfe_->forget();
+    return found;
+  };
+  const std::optional<double> winner =
+      race_for_radius(evaluator_.objective(on_probe(), regulariser_), kNearlyAsGood, short_run);
+  rate_ = winner.value_or(0);
+  return winner.has_value();
+}
+
+void Trainer::begin_epoch() {
+  epoch_start_.parameters = graph_.parameters();
+  epoch_start_.statistics = graph_.statistics();
+  if (epoch_ > 0) return;  // the last epoch has left what it is worth
+  const LossSums training = evaluator_.evaluate(train_, loss_);
+  epoch_start_.objective = evaluator_.objective(training, regulariser_);
+  epoch_start_.alive = constant_answer_.is_beaten_by(training);
+}
+
+// F fell, and the network is not dead unless it was.
+bool Trainer::epoch_is_good(const LossSums& training, double objective) const {
+  const bool alive = constant_answer_.is_beaten_by(training);
+  return alive && !epoch_start_.alive ? std::isfinite(objective)
+                                      : objective < epoch_start_.objective && alive == epoch_start_.alive;
+}
+
+void Trainer::take_back() {
+  graph_.parameters() = epoch_start_.parameters;
+  graph_.statistics() = epoch_start_.statistics;
+  frank_wolfe_->forget_direction();
+  rate_ = std::max(rate_ / kRadiusStep, kLeastRadius);
 }
 
 void Trainer::add_regulariser() {
@@ -126,27 +229,55 @@ EpochResult Trainer::evaluate(double samples_per_second, bool wanted) {
   result.seconds = seconds_;
   result.evaluated = wanted;
   if (!wanted) return result;
-  const LossSums train = evaluator_.evaluate(train_, loss_);
+  LossSums train = evaluator_.evaluate(train_, loss_);
+  result.objective = evaluator_.objective(train, regulariser_);
+  if (is_frank_wolfe() && !epoch_is_good(train, result.objective)) {
+    result.taken_back = true;
+    take_back();
+    train = evaluator_.evaluate(train_, loss_);
+    result.objective = evaluator_.objective(train, regulariser_);
+  }
+  epoch_start_.objective = result.objective;
+  epoch_start_.alive = constant_answer_.is_beaten_by(train);
   result.train_loss = train.mean_loss();
-  result.objective = evaluator_.objective(train, Regulariser(graph_, options_.lambda));
   result.train_accuracy = train.accuracy();
   if (validation_) result.val_accuracy = evaluator_.evaluate(*validation_, loss_).accuracy();
   return result;
 }
 
 void Trainer::save(Checkpoint& checkpoint) const {
-  solver_->save(checkpoint);
   checkpoint.put("trainer.position", std::vector<std::uint64_t>{static_cast<std::uint64_t>(epoch_),
                                                                 static_cast<std::uint64_t>(position_)});
   checkpoint.put("trainer.seconds", std::vector<double>{seconds_});
+  if (!is_frank_wolfe()) {
+    solver_->save(checkpoint);
+    return;
+  }
+  frank_wolfe_->save("trainer.step", checkpoint);
+  checkpoint.put("trainer.trust",
+                 std::vector<double>{rate_, epoch_start_.objective, epoch_start_.alive ? 1.0 : 0.0});
+  checkpoint.put_view("trainer.start_parameters", std::span<const float>(epoch_start_.parameters));
+  checkpoint.put_view("trainer.start_statistics", std::span<const float>(epoch_start_.statistics));
 }
 
 void Trainer::restore(const Checkpoint& checkpoint) {
-  solver_->restore(checkpoint);
   const auto position = checkpoint.get<std::uint64_t>("trainer.position", 2);
   epoch_ = static_cast<int>(position[0]);
   position_ = static_cast<std::int64_t>(position[1]);
   seconds_ = checkpoint.get<double>("trainer.seconds", 1)[0];
+  if (!is_frank_wolfe()) {
+    solver_->restore(checkpoint);
+    return;
+  }
+  frank_wolfe_->restore("trainer.step", checkpoint);
+  const auto trust = checkpoint.get<double>("trainer.trust", 3);
+  rate_ = trust[0];
+  epoch_start_.objective = trust[1];
+  epoch_start_.alive = trust[2] != 0;
+  const auto parameters = checkpoint.get<float>("trainer.start_parameters");
+  const auto statistics = checkpoint.get<float>("trainer.start_statistics");
+  epoch_start_.parameters.assign(parameters.begin(), parameters.end());
+  epoch_start_.statistics.assign(statistics.begin(), statistics.end());
 }
 
 }  // namespace lwsvm

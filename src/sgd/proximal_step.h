@@ -12,7 +12,7 @@
 // decides how far all of them may move (docs/results.md has the comparison). The direction r + gamma delta is
 // smoothed by a running mean too, as [BZK19] does by momentum.
 //
-// eta is the trust region's radius, about how far a weight moves in one step; sweep.h finds it.
+// eta is the trust region's radius, about how far a weight moves in one step; radius_race.h finds it.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 
 #include "base/checkpoint.h"
 #include "engine/threads.h"
+#include "net/graph.h"
 #include "net/regulariser.h"
 
 namespace lwsvm {
@@ -31,10 +32,12 @@ double closed_form_gamma(double loss, double eta, double delta_r, double delta_d
 
 class ProximalStep {
  public:
-  // Moves the layers that the regulariser covers. It is looked at and must outlive this.
-  ProximalStep(const Regulariser& regulariser, std::size_t parameters, const Threads& threads);
+  // Moves these ranges of the parameters; r is 0 where the regulariser does not cover them. The regulariser
+  // must outlive this.
+  ProximalStep(const Regulariser& regulariser, std::vector<ParameterRange> moved, std::size_t parameters,
+               const Threads& threads);
 
-  // delta: laid out as the parameters; only covered layers are read. Returns gamma.
+  // delta: laid out as the parameters; only what is moved is read. Returns gamma.
   double take(std::span<float> parameters, std::span<const float> delta, double loss, double eta);
 
   void forget_direction();  // after a step back: where it was going was wrong
@@ -45,7 +48,8 @@ class ProximalStep {
   void restore(const std::string& name, const Checkpoint& checkpoint);
 
  private:
-  const Regulariser& regulariser_;
+  const Regulariser* regulariser_;
+  std::vector<ParameterRange> moved_;
   Threads threads_;
   std::vector<float> mean_, square_;  // of r + gamma delta, and of (r + delta)^2
   std::vector<float> regulariser_gradient_;

@@ -1,4 +1,4 @@
-#include "lwsvm/proximal_step.h"
+#include "sgd/proximal_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMeanDecay = 0.9, kSquareDecay = 0.999;
 constexpr float kLeastRoot = 1e-8f;
-constexpr std::int64_t kRange = 1 << 14;
+constexpr std::int64_t kStepRange = 1 << 14;
 
 struct Products {
   double delta_r = 0, delta_delta = 0;  // <delta, M r>, <delta, M delta>
@@ -49,8 +49,10 @@ double closed_form_gamma(double loss, double eta, double delta_r, double delta_d
   return gain >= curvature ? 1 : gain / curvature;
 }
 
-ProximalStep::ProximalStep(const Regulariser& regulariser, std::size_t parameters, const Threads& threads)
-    : regulariser_(regulariser),
+ProximalStep::ProximalStep(const Regulariser& regulariser, std::vector<ParameterRange> moved,
+                           std::size_t parameters, const Threads& threads)
+    : regulariser_(&regulariser),
+      moved_(std::move(moved)),
       threads_(threads),
       mean_(parameters, 0.0f),
       square_(parameters, 0.0f),
@@ -58,7 +60,7 @@ ProximalStep::ProximalStep(const Regulariser& regulariser, std::size_t parameter
 
 double ProximalStep::take(std::span<float> parameters, std::span<const float> delta, double loss,
                           double eta) {
-  regulariser_.gradient(parameters, regulariser_gradient_);
+  regulariser_->gradient(parameters, regulariser_gradient_);
   ++mean_steps_;
   ++square_steps_;
   const auto correction = [](double decay, std::uint64_t steps) {
@@ -66,12 +68,12 @@ double ProximalStep::take(std::span<float> parameters, std::span<const float> de
   };
   const auto scale = static_cast<float>(1 / std::sqrt(correction(kSquareDecay, square_steps_)));
   Products products;
-  for (const Regulariser::Layer& layer : regulariser_.layers()) {
-    const std::int64_t first = layer.range.begin, size = layer.range.size;
-    std::vector<Products> parts(static_cast<std::size_t>((size + kRange - 1) / kRange));
-    threads_.for_ranges(size, kRange, [&](std::int64_t begin, std::int64_t end) {
+  for (const ParameterRange& range : moved_) {
+    const std::int64_t first = range.begin, size = range.size;
+    std::vector<Products> parts(static_cast<std::size_t>((size + kStepRange - 1) / kStepRange));
+    threads_.for_ranges(size, kStepRange, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t at = first + begin;
-      parts[static_cast<std::size_t>(begin / kRange)] = measure(
+      parts[static_cast<std::size_t>(begin / kStepRange)] = measure(
           end - begin, scale, regulariser_gradient_.data() + at, delta.data() + at, square_.data() + at);
     });
     for (const Products& part : parts) {
@@ -81,9 +83,9 @@ double ProximalStep::take(std::span<float> parameters, std::span<const float> de
   }
   const double gamma = closed_form_gamma(loss, eta, products.delta_r, products.delta_delta);
   const auto step = static_cast<float>(eta / correction(kMeanDecay, mean_steps_));
-  for (const Regulariser::Layer& layer : regulariser_.layers())
-    threads_.for_ranges(layer.range.size, kRange, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t at = layer.range.begin + begin;
+  for (const ParameterRange& range : moved_)
+    threads_.for_ranges(range.size, kStepRange, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t at = range.begin + begin;
       move(end - begin, step, scale, static_cast<float>(gamma), regulariser_gradient_.data() + at,
            delta.data() + at, square_.data() + at, mean_.data() + at, parameters.data() + at);
     });

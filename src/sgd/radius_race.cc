@@ -1,0 +1,73 @@
+#include "sgd/radius_race.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace lwsvm {
+namespace {
+
+constexpr double kFirstRadius = 1e-3;
+
+}  // namespace
+
+// Scores of zero cost max_y Delta(y, y_i) on every sample; a lead of 1 for the most frequent class, of share
+// p, costs twice the margin on all others and nothing on its own (exact for the 0-1 margin).
+ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
+  std::vector<double> counts(static_cast<std::size_t>(loss.classes()), 0.0);
+  double margins = 0;
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const std::int32_t label = source.label(i);
+    counts[static_cast<std::size_t>(label)] += 1;
+    double largest = 0;
+    for (int y = 0; y < loss.classes(); ++y)
+      largest = std::max(largest, static_cast<double>(loss.margins()(y, label)));
+    margins += largest;
+  }
+  const auto samples = static_cast<double>(std::max<std::int64_t>(1, source.size()));
+  const double share = *std::max_element(counts.begin(), counts.end()) / samples;
+  if (loss.kind() == LossKind::hinge) return {margins / samples * std::min(1.0, 2 * (1 - share)), share};
+  double entropy = 0;
+  for (double count : counts)
+    if (count > 0) entropy -= count / samples * std::log(count / samples);
+  return {entropy, share};
+}
+
+std::optional<double> race_for_radius(double objective_at_start, double nearly,
+                                      const std::function<std::optional<ShortRun>(double radius)>& run) {
+  std::map<double, double> gains;
+  double best = -std::numeric_limits<double>::infinity();
+  const auto gain_with = [&](double radius) -> std::optional<double> {
+    const std::optional<ShortRun> found = run(radius);
+    if (!found) return std::nullopt;
+    const bool counts = found->alive && std::isfinite(found->objective);
+    return gains[radius] =
+               counts ? objective_at_start - found->objective : -std::numeric_limits<double>::infinity();
+  };
+  const auto explore = [&](double factor) {
+    for (double radius = kFirstRadius * factor; radius >= kLeastRadius && radius <= kGreatestRadius;
+         radius *= factor) {
+      const std::optional<double> gain = gain_with(radius);
+      if (!gain) return false;
+      // Larger ones as long as they are nearly as good as the best; smaller ones until something is gained,
+      // and on while that grows.
+      const bool goes_on = factor > 1 ? *gain > nearly * best : *gain > best || !(best > 0);
+      best = std::max(best, *gain);
+      if (!goes_on) break;
+    }
+    return true;
+  };
+  const std::optional<double> middle = gain_with(kFirstRadius);
+  if (!middle) return std::nullopt;
+  best = *middle;
+  if (!explore(kRadiusStep)) return std::nullopt;
+  if (gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
+  double winner = gains.begin()->first;
+  for (const auto& [radius, gain] : gains)
+    if (gain > 0 && gain >= nearly * best) winner = radius;
+  return winner;
+}
+
+}  // namespace lwsvm
