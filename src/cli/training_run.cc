@@ -81,10 +81,10 @@ void announce(const TrainSettings& settings, const Task& task, const Model& mode
   terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
                 format_count(task.training.size()), format_count(task.validation.size()),
                 format_count(task.test.size()), to_string(task.data.shape), task.data.classes);
-  const std::string how = settings.train.solver == kFrankWolfe
-                              ? "Deep Frank-Wolfe, no learning rate"
-                              : fmt::format("{} with learning rate {}", settings.train.solver,
-                                            settings.train.learning_rate);
+  const std::string how =
+      settings.train.solver == kFrankWolfe
+          ? "Deep Frank-Wolfe, no learning rate"
+          : fmt::format("{} with learning rate {}", settings.train.solver, settings.train.learning_rate);
   terminal.line("{}: {} parameters; {}, lambda {}, batch {}, {} threads",
                 settings.init.empty() ? settings.arch : settings.init,
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())), how,

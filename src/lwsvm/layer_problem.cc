@@ -530,8 +530,8 @@ LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
   return memory;
 }
 
-// Each further layer loosens the bound by a product of |W| (a chain of seven dense layers was seen to begin with
-// gaps of 0.0008, 0.02, 0.3, 4, 70 and 290): beyond one the labels alone are the better model.
+// Each further layer loosens the bound by a product of |W| (a chain of seven dense layers was seen to begin
+// with gaps of 0.0008, 0.02, 0.3, 4, 70 and 290): beyond one the labels alone are the better model.
 int automatic_free_layers(const Graph& network, int open_node, std::int64_t samples, std::uint64_t memory) {
   const Node& open = network.node(open_node);
   const bool fits = slope_bytes_for(samples, element_count(open.shape)) <= memory / 2;

@@ -26,7 +26,7 @@ namespace lwsvm {
 // What all updates of a run work on.
 struct RefineGround {
   Graph& graph;
-  const SampleSource& train;  // values of the node `from`, or of the network's input
+  const SampleSource& train;       // values of the node `from`, or of the network's input
   const SampleSource* validation;  // likewise; null: none
   int from = -1;
   const Loss& loss;

@@ -84,8 +84,8 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
     if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
   keep_frozen_prefix();
   evaluator_.emplace(graph_, threads_, from_);
-  const RefineGround ground{
-      graph_, *train_, validation_, from_, loss_, options_, regulariser_, threads_, *evaluator_, evaluation_seconds_};
+  const RefineGround ground{graph_,   *train_,      validation_, from_,       loss_,
+                            options_, regulariser_, threads_,    *evaluator_, evaluation_seconds_};
   updater_.emplace(ground);
   if (!in_turn()) sweeper_.emplace(ground);
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
@@ -183,8 +183,7 @@ double Refiner::passes_left(RefineObserver& observer) const {
   const double by_passes =
       options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
   const double seconds = pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_;
-  const double by_time =
-      (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
+  const double by_time = (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
   const double left = std::min(by_passes, by_time);
   return std::isfinite(left) ? left : 10;
 }

@@ -54,7 +54,7 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
 
 const SampleSource& judging_source(const RefineGround& ground) {
   return ground.validation && ground.validation->size() >= kLeastJudgeSamples ? *ground.validation
-                                                                               : ground.train;
+                                                                              : ground.train;
 }
 
 double half_cosine(double progress) {
@@ -239,9 +239,10 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
   std::vector<float> best = start;
   const double at_start = objective_of(loss_on(judge_));
   double lowest = at_start;
-  const std::int64_t batches = std::max(
-      kLeastRaceBatches, static_cast<std::int64_t>(kRaceShare * passes_left * static_cast<double>(pass_size()) /
-                                                   static_cast<double>(kBatch)));
+  const std::int64_t batches =
+      std::max(kLeastRaceBatches,
+               static_cast<std::int64_t>(kRaceShare * passes_left * static_cast<double>(pass_size()) /
+                                         static_cast<double>(kBatch)));
   const auto short_run = [&](double eta) -> std::optional<ShortRun> {
     if (observer.stop_requested()) return std::nullopt;
     set_covered(start);
@@ -305,9 +306,9 @@ void Sweeper::save(Checkpoint& checkpoint) const {
   checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_});
   checkpoint.put("sweep.under_way", std::vector<std::uint64_t>{under_way()});
   if (!run_) return;
-  checkpoint.put("sweep.counts",
-                 std::vector<std::uint64_t>{run_->number, run_->pass, static_cast<std::uint64_t>(run_->position),
-                                            run_->steps, run_->planned_steps});
+  checkpoint.put("sweep.counts", std::vector<std::uint64_t>{run_->number, run_->pass,
+                                                            static_cast<std::uint64_t>(run_->position),
+                                                            run_->steps, run_->planned_steps});
   checkpoint.put("sweep.sums",
                  std::vector<double>{run_->loss, run_->gamma, run_->seconds(), run_->planned_seconds});
   checkpoint.put_view("sweep.start", std::span<const float>(run_->start));

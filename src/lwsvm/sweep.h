@@ -1,16 +1,17 @@
-// A sweep: one or more passes over the samples that move all opened layers at once, by closed-form Frank-Wolfe
-// steps on batches (sgd/proximal_step.h, [BZK19]), with no learning rate.
+// A sweep: one or more passes over the samples that move all opened layers at once, by closed-form
+// Frank-Wolfe steps on batches (sgd/proximal_step.h, [BZK19]), with no learning rate.
 //
-//   race        short runs with several radii find the first eta (sgd/radius_race.h), judged on validation samples
+//   race        short runs with several radii find the first eta (sgd/radius_race.h), judged on validation
+//   samples
 //               where there are some; the best one goes on from there
 //   sweep       eta comes down to zero within the sweep, as half a cosine
 //   candidate   the last iterate or the average of the last ones: the one with the lower F on a probe
 //   judge       F over all samples, as for every move: it fell, or the sweep is taken back and eta /= 3
 //
-// Departs from [BZK19], whose eta stays the same, because each eta has a lowest F that its steps can reach: with
-// eta constant in a sweep of one pass, a small network was stuck after ten of them while there was time for
-// two hundred (docs/results.md). So sweeps grow: each is three times as long as the last, as far as there is
-// time. Batch norm stays frozen.
+// Departs from [BZK19], whose eta stays the same, because each eta has a lowest F that its steps can reach:
+// with eta constant in a sweep of one pass, a small network was stuck after ten of them while there was time
+// for two hundred (docs/results.md). So sweeps grow: each is three times as long as the last, as far as there
+// is time. Batch norm stays frozen.
 //
 // Where samples have transformed copies (--augment), every pass draws one copy of each.
 #pragma once
@@ -22,8 +23,8 @@
 #include <vector>
 
 #include "base/checkpoint.h"
-#include "lwsvm/layer_updater.h"
 #include "base/sample_subset.h"
+#include "lwsvm/layer_updater.h"
 #include "net/batch_runner.h"
 #include "sgd/proximal_step.h"
 #include "sgd/radius_race.h"
@@ -68,8 +69,8 @@ class Sweeper {
   RefineGround ground_;
   Graph& graph_;
   BatchRunner runner_;
-  SampleSubset probe_;  // of the training part
-  SampleSubset judge_;  // of the race: of the validation part, if that is large enough
+  SampleSubset probe_;              // of the training part
+  SampleSubset judge_;              // of the race: of the validation part, if that is large enough
   ConstantAnswer constant_answer_;  // on the judge
   ProximalStep step_;
   std::vector<float> delta_;

@@ -157,11 +157,10 @@ LossSums Trainer::take_step(std::span<const std::int32_t> batch, std::uint64_t d
 // for.
 bool Trainer::find_radius(TrainObserver& observer) {
   Random random(options_.seed, kProbeStream);
-  const std::vector<std::int32_t> order =
-      random_permutation(static_cast<std::size_t>(train_.size()), random);
+  const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(train_.size()), random);
   const SampleSubset probe(
-      train_, {order.begin(), order.begin() + std::ssize(order) - std::max<std::ptrdiff_t>(
-                                                                      0, std::ssize(order) - kProbeSamples)});
+      train_, {order.begin(), order.begin() + std::ssize(order) -
+                                  std::max<std::ptrdiff_t>(0, std::ssize(order) - kProbeSamples)});
   const std::vector<float> parameters = graph_.parameters(), statistics = graph_.statistics();
   const auto on_probe = [&] { return evaluator_.evaluate(probe, loss_); };
   const double all_steps =

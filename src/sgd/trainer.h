@@ -2,10 +2,10 @@
 //
 //   minimise F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i
 //
-// over shuffled batches, the last partial one included. With the solver dfw, Deep Frank-Wolfe [BZK19], there is
-// no learning rate: a race of short runs finds the radius of its steps (radius_race.h), which comes down to
-// zero with the epochs or the time; an epoch after which F is higher, or the network dead, is taken back and
-// the radius divided by three.
+// over shuffled batches, the last partial one included. With the solver dfw, Deep Frank-Wolfe [BZK19], there
+// is no learning rate: a race of short runs finds the radius of its steps (radius_race.h), which comes down
+// to zero with the epochs or the time; an epoch after which F is higher, or the network dead, is taken back
+// and the radius divided by three.
 //
 // All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to
 // the same bits. The trainer prints nothing: it tells an observer.
@@ -49,8 +49,8 @@ struct TrainOptions {
 };
 
 struct EpochResult {
-  int epoch = 0;           // counted from 1
-  bool evaluated = false;  // whether what follows was computed
+  int epoch = 0;            // counted from 1
+  bool evaluated = false;   // whether what follows was computed
   bool taken_back = false;  // dfw: F would have risen
   double objective = 0, train_loss = 0, train_accuracy = 0;
   double val_accuracy = -1;  // -1: no validation part

@@ -1,4 +1,4 @@
-#include "lwsvm/proximal_step.h"
+#include "sgd/proximal_step.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "networks.h"
+#include "model/arch.h"
 
 namespace lwsvm {
 namespace {
@@ -44,8 +44,12 @@ TEST(ClosedFormGamma, MaximisesTheDualOfTheBatch) {
   EXPECT_GT(inside, 30) << "too few maxima lie inside to say anything";
 }
 
+Graph small_net() {
+  return build_network("conv3x3-relu-dense5-relu", {1, 6, 6}, 3, {}, {}, 3);
+}
+
 struct Situation {
-  Graph graph = chain_net(3);
+  Graph graph = small_net();
   std::vector<float> before = graph.parameters(), delta;
   Regulariser regulariser;
   std::vector<int> layers;
@@ -54,6 +58,12 @@ struct Situation {
     Random random(5);
     delta.resize(before.size());
     for (float& value : delta) value = static_cast<float>(random.uniform(-1, 1));
+  }
+
+  ProximalStep step(int threads = 1) const {
+    std::vector<ParameterRange> moved;
+    for (const Regulariser::Layer& layer : regulariser.layers()) moved.push_back(layer.range);
+    return {regulariser, moved, before.size(), Threads(threads)};
   }
 };
 
@@ -67,10 +77,10 @@ std::vector<int> weighted(const Graph& graph) {
 // At first the metric is 1 / |r + delta|: every weight moves by eta |r + gamma delta| / |r + delta|, against
 // it.
 TEST(ProximalStep, MovesByEtaInTheMetric) {
-  Situation s(weighted(chain_net(3)));
+  Situation s(weighted(small_net()));
   for (double eta : {1e-3, 0.3}) {
     for (double loss : {0.0, 0.5, 1e6}) {
-      ProximalStep step(s.regulariser, s.before.size(), Threads(2));
+      ProximalStep step = s.step(2);
       std::vector<float> w = s.before;
       const double gamma = step.take(w, s.delta, loss, eta);
       EXPECT_TRUE(loss < 1e5 || gamma == 1);
@@ -86,23 +96,39 @@ TEST(ProximalStep, MovesByEtaInTheMetric) {
 }
 
 TEST(ProximalStep, WithoutARadiusNothingMoves) {
-  Situation s(weighted(chain_net(3)));
-  ProximalStep step(s.regulariser, s.before.size(), Threads(1));
+  Situation s(weighted(small_net()));
+  ProximalStep step = s.step();
   std::vector<float> w = s.before;
   for (int round = 0; round < 5; ++round) step.take(w, s.delta, 1.0, 1e-30);
-  EXPECT_EQ(w, s.before);
+  for (std::size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(w[i], s.before[i], 1e-20);
 }
 
 TEST(ProximalStep, LeavesOtherLayersAlone) {
-  const std::vector<int> all = weighted(chain_net(3));
+  const std::vector<int> all = weighted(small_net());
   Situation s({all.back()});
-  ProximalStep step(s.regulariser, s.before.size(), Threads(1));
+  ProximalStep step = s.step();
   std::vector<float> w = s.before;
   step.take(w, s.delta, 1.0, 0.1);
   const ParameterRange range = s.regulariser.layers()[0].range;
   for (std::int64_t i = 0; i < std::ssize(w); ++i)
     EXPECT_EQ(w[static_cast<std::size_t>(i)] == s.before[static_cast<std::size_t>(i)],
               i < range.begin || i >= range.end());
+}
+
+// Batch norm's scales are trained, but not regularised: r is 0 there.
+TEST(ProximalStep, MovesWhatTheRegulariserDoesNotCover) {
+  const std::vector<int> all = weighted(small_net());
+  Situation s({all.back()});
+  const ParameterRange other = s.graph.node(all.front()).trained;
+  ProximalStep step(s.regulariser, {other}, s.before.size(), Threads(1));
+  std::vector<float> w = s.before;
+  EXPECT_EQ(step.take(w, s.delta, 1e6, 0.1), 1);
+  for (std::int64_t i = 0; i < std::ssize(w); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const bool moved = i >= other.begin && i < other.end();
+    EXPECT_NEAR(w[at] - s.before[at], moved ? -std::copysign(0.1, static_cast<double>(s.delta[at])) : 0.0,
+                1e-4);
+  }
 }
 
 }  // namespace

@@ -59,24 +59,34 @@ struct Counting : TrainObserver {
   int safe_points = 0;
 };
 
-TrainOptions options() {
+TrainOptions options(const std::string& solver = "adam") {
   TrainOptions options;
   options.epochs = 4;
   options.batch = 50;
-  options.learning_rate = 0.01;
+  options.solver = solver;
+  if (solver != kFrankWolfe) options.learning_rate = 0.01;
   return options;
 }
 
-class TrainerWithAndWithoutBatchNorm : public testing::TestWithParam<bool> {};
+struct TrainerCase {
+  bool batch_norm;
+  const char* solver;
+};
 
-TEST_P(TrainerWithAndWithoutBatchNorm, LearnsAndTheObjectiveFalls) {
-  Graph graph = small_net(GetParam());
+class TrainerOf : public testing::TestWithParam<TrainerCase> {
+ protected:
+  static Graph net() { return small_net(GetParam().batch_norm); }
+  static TrainOptions chosen() { return options(GetParam().solver); }
+};
+
+TEST_P(TrainerOf, LearnsAndTheObjectiveFalls) {
+  Graph graph = net();
   const Spots spots;
   const Threads threads(2);
   const Loss loss(LossKind::hinge, MarginMatrix(3));
   Evaluator evaluator(graph, threads);
   const double before = evaluator.objective(evaluator.evaluate(spots, loss), Regulariser(graph, 1e-3));
-  Trainer trainer(graph, spots, nullptr, loss, options(), threads);
+  Trainer trainer(graph, spots, nullptr, loss, chosen(), threads);
   TrainObserver silent;
   EXPECT_EQ(trainer.run(silent), TrainOutcome::finished);
   EXPECT_LT(trainer.last().objective, 0.5 * before);
@@ -86,25 +96,25 @@ TEST_P(TrainerWithAndWithoutBatchNorm, LearnsAndTheObjectiveFalls) {
             evaluator.objective(evaluator.evaluate(spots, loss), Regulariser(graph, 1e-3)));
 }
 
-TEST_P(TrainerWithAndWithoutBatchNorm, StoppedAnywhereAndRestoredGoesOnToTheSameBits) {
+TEST_P(TrainerOf, StoppedAnywhereAndRestoredGoesOnToTheSameBits) {
   const Spots spots;
   const Loss loss(LossKind::hinge, MarginMatrix(3));
-  Graph straight = small_net(GetParam());
+  Graph straight = net();
   {
     const Threads threads(2);
     TrainObserver silent;
-    Trainer(straight, spots, nullptr, loss, options(), threads).run(silent);
+    Trainer(straight, spots, nullptr, loss, chosen(), threads).run(silent);
   }
   for (int stop : {1, 3, 5, 7, 12, 19}) {
     const Threads threads(1);
-    Graph graph = small_net(GetParam());
+    Graph graph = net();
     Checkpoint checkpoint;
     {
-      Trainer trainer(graph, spots, nullptr, loss, options(), threads);
+      Trainer trainer(graph, spots, nullptr, loss, chosen(), threads);
       Counting counting(stop);
       ASSERT_EQ(trainer.run(counting), TrainOutcome::stopped) << stop;
       trainer.save(checkpoint);
-      Trainer resumed(graph, spots, nullptr, loss, options(), threads);
+      Trainer resumed(graph, spots, nullptr, loss, chosen(), threads);
       resumed.restore(checkpoint);
       TrainObserver silent;
       EXPECT_EQ(resumed.run(silent), TrainOutcome::finished);
@@ -114,8 +124,13 @@ TEST_P(TrainerWithAndWithoutBatchNorm, StoppedAnywhereAndRestoredGoesOnToTheSame
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Trainer, TrainerWithAndWithoutBatchNorm, testing::Bool(),
-                         [](const auto& given) { return given.param ? "batch_norm" : "plain"; });
+INSTANTIATE_TEST_SUITE_P(Trainer, TrainerOf,
+                         testing::Values(TrainerCase{false, "adam"}, TrainerCase{true, "adam"},
+                                         TrainerCase{false, kFrankWolfe}, TrainerCase{true, kFrankWolfe}),
+                         [](const auto& given) {
+                           return std::string(given.param.solver) +
+                                  (given.param.batch_norm ? "_batch_norm" : "_plain");
+                         });
 
 TEST(Trainer, SaysWhenTheLossIsNoLongerANumber) {
   Graph graph = small_net(false);
@@ -130,10 +145,38 @@ TEST(Trainer, SaysWhenTheLossIsNoLongerANumber) {
   EXPECT_EQ(trainer.run(silent), TrainOutcome::diverged);
 }
 
+struct Watching : TrainObserver {
+  void on_epoch(const EpochResult& result) override { epochs.push_back(result); }
+  std::vector<EpochResult> epochs;
+};
+
+// An epoch that raises the objective is taken back, with a radius that is too large on purpose.
+TEST(FrankWolfeTraining, NeverLeavesTheObjectiveHigher) {
+  const Spots spots;
+  const Threads threads(2);
+  const Loss loss(LossKind::hinge, MarginMatrix(3));
+  for (bool batch_norm : {false, true}) {
+    Graph graph = small_net(batch_norm);
+    TrainOptions many = options(kFrankWolfe);
+    many.epochs = 30;
+    Trainer trainer(graph, spots, nullptr, loss, many, threads);
+    Watching watching;
+    EXPECT_EQ(trainer.run(watching), TrainOutcome::finished);
+    ASSERT_EQ(watching.epochs.size(), 30U);
+    for (std::size_t i = 1; i < watching.epochs.size(); ++i) {
+      const double before = watching.epochs[i - 1].objective, after = watching.epochs[i].objective;
+      EXPECT_TRUE(watching.epochs[i].taken_back ? after == before : after < before) << i;
+    }
+    EXPECT_GT(watching.epochs.back().train_accuracy, 0.95);
+  }
+}
+
 TEST(TrainOptions, RejectsNonsense) {
-  for (auto spoil :
-       {+[](TrainOptions& o) { o.lambda = -1; }, +[](TrainOptions& o) { o.batch = 0; },
-        +[](TrainOptions& o) { o.solver = "newton"; }, +[](TrainOptions& o) { o.lambda = NAN; }}) {
+  for (auto spoil : {+[](TrainOptions& o) { o.lambda = -1; }, +[](TrainOptions& o) { o.batch = 0; },
+                     +[](TrainOptions& o) { o.solver = "newton"; }, +[](TrainOptions& o) { o.lambda = NAN; },
+                     +[](TrainOptions& o) {
+                       o.solver = kFrankWolfe; /* with a learning rate */
+                     }}) {
     TrainOptions spoilt = options();
     spoil(spoilt);
     EXPECT_THROW(spoilt.validate(), Error);

@@ -1,0 +1,99 @@
+#include "sgd/radius_race.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/random.h"
+
+namespace lwsvm {
+namespace {
+
+// A landscape whose best radius is known: the objective is a parabola in log(radius).
+double valley(double radius, double best) {
+  return 1 + std::pow(std::log(radius / best), 2);
+}
+
+TEST(RadiusRace, FindsTheBestWithinAFactorOfThree) {
+  for (double best : {2e-6, 1e-4, 5e-4, 1e-3, 4e-3, 3e-2}) {
+    std::set<double> tried;
+    const auto winner = race_for_radius(1e3, 1, [&](double radius) {
+      EXPECT_TRUE(tried.insert(radius).second) << "tried twice";
+      return ShortRun{valley(radius, best), true};
+    });
+    ASSERT_TRUE(winner);
+    EXPECT_LE(std::abs(std::log(*winner / best)), std::log(3.0)) << best;
+  }
+}
+
+TEST(RadiusRace, TakesTheLargestThatIsNearlyAsGood) {
+  const auto flat_above = [](double radius) {
+    return ShortRun{radius < 1e-3 ? 0.9 : 0.5 + 0.001 * std::log(radius / 1e-3), true};
+  };
+  EXPECT_NEAR(*race_for_radius(1, 1, flat_above), 1e-3, 1e-9);
+  EXPECT_GT(*race_for_radius(1, 0.9, flat_above), 0.05);
+}
+
+// The dead network has the lower objective of the two.
+TEST(RadiusRace, ADeadNetworkDoesNotWin) {
+  const auto winner = race_for_radius(5, 1, [](double radius) {
+    return radius > 2e-3 ? ShortRun{1.0, false} : ShortRun{1.5, true};
+  });
+  EXPECT_LT(*winner, 2e-3);
+}
+
+TEST(RadiusRace, WhereNothingIsGainedTheSmallestIsTaken) {
+  std::vector<double> tried;
+  const auto winner = race_for_radius(1, 1, [&](double radius) {
+    tried.push_back(radius);
+    return ShortRun{2, true};
+  });
+  EXPECT_EQ(*winner, *std::min_element(tried.begin(), tried.end()));
+}
+
+TEST(RadiusRace, EndsWhenAskedTo) {
+  int runs = 0;
+  const auto winner = race_for_radius(1, 1, [&](double) -> std::optional<ShortRun> {
+    if (++runs == 2) return std::nullopt;
+    return ShortRun{0.5, true};
+  });
+  EXPECT_FALSE(winner);
+  EXPECT_EQ(runs, 2);
+}
+
+class Labels final : public SampleSource {
+ public:
+  explicit Labels(std::vector<std::int32_t> labels) : labels_(std::move(labels)) {}
+  std::int64_t size() const override { return std::ssize(labels_); }
+  std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
+  void read(std::int64_t, float*) const override {}
+
+ private:
+  std::vector<std::int32_t> labels_;
+};
+
+// Against a search over constant scores.
+TEST(ConstantAnswer, IsTheBestOfAll) {
+  Random random(3);
+  for (double share : {0.2, 0.4, 0.7, 0.95}) {
+    std::vector<std::int32_t> labels(200);
+    for (auto& label : labels)
+      label = random.uniform() < share ? 0 : 1 + static_cast<std::int32_t>(random.below(2));
+    const Labels source(labels);
+    const Loss loss(LossKind::hinge, MarginMatrix(3));
+    double best = 1e9;
+    for (double a = 0; a <= 1.5; a += 0.25)
+      for (double b = 0; b <= 1.5; b += 0.25) {
+        std::vector<float> scores;
+        for (std::size_t i = 0; i < labels.size(); ++i)
+          scores.insert(scores.end(), {static_cast<float>(a), static_cast<float>(b), 0.0f});
+        best = std::min(best, loss.evaluate(scores.data(), labels, nullptr, 1).mean_loss());
+      }
+    EXPECT_NEAR(constant_answer(source, loss).loss, best, 1e-6) << share;
+  }
+}
+
+}  // namespace
+}  // namespace lwsvm
