@@ -149,13 +149,17 @@ class Planner {
     training.train.eval_every = extent_.eval_longer_every;
     add(solver + "-longer", solver, training).extends = true;
     add_row(capitalised(solver), longer, solver + "-longer", "", PaperRun::longer);
-    for (const char* mode : {"standard", "paper"}) {
-      const bool published = std::string(mode) == "paper";
-      const std::string name = solver + (published ? "-lwsvm-paper" : "-lwsvm");
-      add(name, solver, refine_settings(solver, mode, kLambda));
-      add_row(capitalised(solver), epochs, name, solver, PaperRun::lwsvm,
-              published ? " + LW-SVM, as published" : " + LW-SVM");
-    }
+    const auto add_refinement = [&](const std::string& suffix, const std::string& label,
+                                    RefineSettings settings) {
+      add(solver + suffix, solver, std::move(settings));
+      add_row(capitalised(solver), epochs, solver + suffix, solver, PaperRun::lwsvm, label);
+    };
+    RefineSettings with_sweeps = refine_settings(solver, "standard", kLambda);
+    with_sweeps.moves = "auto";
+    with_sweeps.refine.patience.reset();  // counts moves there
+    add_refinement("-refine", " + refine, as it comes", std::move(with_sweeps));
+    add_refinement("-lwsvm", " + LW-SVM", refine_settings(solver, "standard", kLambda));
+    add_refinement("-lwsvm-paper", " + LW-SVM, as published", refine_settings(solver, "paper", kLambda));
     plan_.rows.back().group_ends = true;
   }
 
