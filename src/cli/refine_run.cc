@@ -1,5 +1,6 @@
 #include "cli/refine_run.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
@@ -298,6 +299,11 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     NetworkQuality start = evaluate_quality(model, task, Regulariser(model.graph, 0), threads);
     options.evaluation_seconds = watch.seconds();
     const double hinge = start.train_loss;  // lambda may depend on it
+    if (!std::isfinite(hinge))
+      fail("refine",
+           "{}: the loss on the training samples is not a finite number: activations or scores are too large "
+           "for float32; check how the pixels are normalised (--normalize, --scale)",
+           settings.input);
     options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
     const Regulariser regulariser = make_regulariser(model.graph, options);
     start.objective = regulariser.value(model.graph.parameters()) + hinge;
