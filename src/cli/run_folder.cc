@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/version.h"
@@ -39,6 +40,7 @@ void check_output(const char* command, const std::string& output, const std::str
     fail(command, "{}: there is no folder {}; make it first, or give another -o", output, folder.string());
   if (!input.empty() && fs::exists(path) && fs::exists(input) && fs::equivalent(input, path))
     fail(command, "{} would overwrite the network it starts from; give another -o", output);
+  if (fs::is_directory(folder)) check_writable(path);
 }
 
 std::filesystem::path checkpoint_path(const std::string& folder) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -43,6 +44,7 @@ void check_output(const SvmCommand& command) {
     if (!input.empty() && fs::exists(input) && fs::exists(command.output) &&
         fs::equivalent(input, command.output))
       fail("svm", "{} would overwrite its input; give another -o", command.output);
+  check_writable(command.output);
 }
 
 Model make_model(const SvmCommand& command, const SvmData& data, const Normalization& normalization) {

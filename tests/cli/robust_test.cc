@@ -91,5 +91,82 @@ TEST_F(Overflowing, NetworkIsNotRefined) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
+// --- where the result goes ---
+
+TEST(Output, IsWrittenThroughALink) {
+  TemporaryFolder folder;
+  fs::create_directory(folder / "real");
+  write_file_atomically(folder / "real/net.onnx", "old");
+  fs::create_symlink("real/net.onnx", folder / "link.onnx");
+  fs::create_symlink("real/new.onnx", folder / "dangling.onnx");
+  for (const char* name : {"link.onnx", "dangling.onnx"}) {
+    const Result result = run(folder.path(), train_to(name));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(fs::is_symlink(folder / name));
+    EXPECT_EQ(run(folder.path(), {"inspect", name}).exit_code, 0);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "real"), {}), 2);
+}
+
+TEST(Output, GoesIntoAFifo) {
+  TemporaryFolder folder;
+  ASSERT_EQ(run(folder.path(), train_to("plain.onnx")).exit_code, 0);
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  std::string received;
+  std::thread reader([&] { received = read_file(folder / "fifo"); });
+  const Result result = run(folder.path(), train_to("fifo"));
+  if (result.exit_code != 0) {  // nobody has opened the other end: the reader waits for one
+    const int end = ::open((folder / "fifo").c_str(), O_WRONLY | O_NONBLOCK);
+    if (end >= 0) ::close(end);
+  }
+  reader.join();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(fs::is_fifo(folder / "fifo"));
+  EXPECT_TRUE(received == read_file(folder / "plain.onnx"));
+}
+
+TEST(Output, LeavesADeviceWhereItIs) {
+  TemporaryFolder folder;
+  if (::mknod((folder / "null").c_str(), S_IFCHR | 0666, (1 << 8) | 3) != 0)  // never /dev/null itself
+    GTEST_SKIP() << "only root makes devices";
+  const Result result = run(folder.path(), train_to("null"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(fs::is_character_file(folder / "null"));
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(Output, ThatCannotBeWrittenIsFoundBeforeTheWork) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  fs::create_symlink("none/net.onnx", folder / "nowhere.onnx");
+  fs::create_symlink("circle.onnx", folder / "circle.onnx");
+  std::vector<std::string> outputs{"nowhere.onnx", "circle.onnx", std::string(300, 'x') + ".onnx",
+                                   "/proc/net.onnx"};
+  if (::geteuid() != 0) {  // for root every folder is open
+    fs::create_directory(folder / "locked");
+    fs::permissions(folder / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+    outputs.push_back("locked/net.onnx");
+  }
+  for (const std::string& output : outputs)
+    for (const Arguments& arguments :
+         {Arguments{"train", "--data", small_data, "--arch", small_net, "--epochs", "100000"},
+          Arguments{"refine", "base.onnx", "--data", small_data}, Arguments{"svm", "--data", small_data}}) {
+      const Result result = run(folder.path(), arguments + Arguments{"-o", output});
+      EXPECT_EQ(result.exit_code, 2) << output;
+      EXPECT_THAT(result.err, HasSubstr(output));
+      EXPECT_THAT(result.err, Not(HasSubstr("epoch"))) << "work was done";
+      EXPECT_THAT(result.err, Not(HasSubstr("internal error")));
+    }
+}
+
+TEST(Output, MayHaveTheLongestNameThereIs) {
+  TemporaryFolder folder;
+  const std::string name = std::string(250, 'x') + ".onnx";
+  const Result result = run(folder.path(), train_to(name));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(fs::exists(folder / name));
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
 }  // namespace
 }  // namespace lwsvm::cli
