@@ -1,7 +1,9 @@
 #include "cli/training_run.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -88,6 +90,25 @@ void announce(const TrainSettings& settings, const Task& task, const Model& mode
                 settings.train.batch, threads.count());
 }
 
+// The checkpoint's network is an ONNX file of the kind that was read, which may hold its numbers as float16
+// or times a factor. Training goes on from what they are, not from what such a file can hold.
+constexpr const char* kParametersKey = "train.parameters";
+constexpr const char* kStatisticsKey = "train.statistics";
+
+void save_unrounded(Checkpoint& checkpoint, const Model& model) {
+  if (!model.source) return;  // a file of ours, which holds float32
+  checkpoint.put_view(kParametersKey, std::span<const float>(model.graph.parameters()));
+  checkpoint.put_view(kStatisticsKey, std::span<const float>(model.graph.statistics()));
+}
+
+void restore_unrounded(const Checkpoint& checkpoint, Graph& graph) {
+  if (!checkpoint.has(kParametersKey)) return;
+  std::ranges::copy(checkpoint.get<float>(kParametersKey, graph.parameters().size()),
+                    graph.parameters().begin());
+  std::ranges::copy(checkpoint.get<float>(kStatisticsKey, graph.statistics().size()),
+                    graph.statistics().begin());
+}
+
 // Shows, logs and saves what happens; decides when to stop.
 class TrainReporter final : public TrainObserver {
  public:
@@ -135,6 +156,7 @@ class TrainReporter final : public TrainObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     trainer_.save(checkpoint);
+    save_unrounded(checkpoint, model_);
     save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, log_->sync());
     timer_.restart();
   }
@@ -153,8 +175,17 @@ class TrainReporter final : public TrainObserver {
 };
 
 // Throws Error where fewer epochs are asked of a run than it has done.
-void restore(Trainer& trainer, const SavedRun& saved, const TrainSettings& settings, Terminal& terminal) {
+void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRun& saved,
+             const TrainSettings& settings, Terminal& terminal) {
+  const auto position = saved.checkpoint.get<std::uint64_t>("trainer.position", 2);
+  if (position[0] > std::numeric_limits<int>::max() || position[1] > static_cast<std::uint64_t>(samples))
+    fail(
+        "checkpoint",
+        "{}: the run has done {} epochs and {} samples of the next, of {}: the checkpoint belongs to another "
+        "data set or another version of lwsvm; start anew",
+        saved.folder, position[0], position[1], samples);
   trainer.restore(saved.checkpoint);
+  restore_unrounded(saved.checkpoint, graph);
   const int begun = trainer.epoch() + (trainer.within_epoch() ? 1 : 0);
   if (settings.train.epochs < begun)
     fail("train", "{}: --epochs {} is less than the {} that the run has {}; give more, or begin another run",
@@ -203,7 +234,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
 
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
   announce(settings, task, model, threads, terminal);
-  if (saved) restore(trainer, *saved, settings, terminal);
+  if (saved) restore(trainer, model.graph, task.training.size(), *saved, settings, terminal);
   std::optional<RunLog> log = open_log(settings, task, saved);
   saved.reset();  // its memory
   const InterruptGuard guard;
