@@ -32,7 +32,7 @@ int eval(const Common& common, EvalCommand command) {
   command.task.data_dir = common.data_dir;
   const Task task(command.task, &model.info);
   const SampleView& samples = task.part(command.split);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   fit_input(model, command.normalize, task.data, threads, terminal);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);

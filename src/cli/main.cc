@@ -1,3 +1,8 @@
+#include <fcntl.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -17,6 +22,27 @@ void add_common_options(CLI::App& command, Common& common) {
   command.add_flag("--json", common.json, "print the result as one JSON object on standard output");
   command.add_option("--data-dir", common.data_dir,
                      "folder with the data sets (default: the XDG cache folder)");
+}
+
+Threads start_threads(const Common& common, Terminal& terminal) {
+  const Threads threads(common.threads);
+  const int wanted = common.threads > 0 ? common.threads : hardware_threads();
+  if (threads.count() < wanted)
+    terminal.warn(
+        fmt::format("only {} of {} threads could be started (see ulimit -u); the result is the same",
+                    threads.count(), wanted));
+  return threads;
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (mistake == std::errc() && end == text.data() + text.size()) return {};
+        return fmt::format("'{}' is no whole number from 0 to {}", text, UINT64_MAX);
+      },
+      "");
 }
 
 namespace {

@@ -287,7 +287,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
-  const Threads threads(common.threads);
+  stop_if_interrupted("loading the data");
+  const Threads threads = start_threads(common, terminal);
   fit_input(model, settings.normalize, task.data, threads, terminal);
   RefineOptions options = refine_options(settings, model, terminal);
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);

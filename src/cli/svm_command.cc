@@ -193,7 +193,7 @@ int svm(const Common& common, SvmCommand command) {
           ? MarginMatrix(data.data.classes)
           : MarginMatrix(data.data.classes, read_margin_matrix(command.delta, data.data.classes));
   Model model = make_model(command, data, normalization);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   announce(terminal, command, data, threads);
 
   InterruptGuard guard;

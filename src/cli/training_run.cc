@@ -220,7 +220,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   const Task task(settings.task, given ? &given->info : nullptr);
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)

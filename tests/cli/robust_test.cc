@@ -168,5 +168,23 @@ TEST(Output, MayHaveTheLongestNameThereIs) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+// --- threads ---
+
+// A thread's stack is as large as this, and so there can be hardly any.
+void huge_stacks() {
+  const rlimit limit{rlim_t{30} << 40, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_STACK, &limit) != 0) ::_exit(97);
+}
+
+TEST(FewThreads, GiveTheSameBitsAndAWord) {
+  TemporaryFolder folder;
+  ASSERT_EQ(run(folder.path(), train_to("plain.onnx")).exit_code, 0);
+  const Result result = run(folder.path(), train_to("few.onnx") + Arguments{"--threads", "8"}, huge_stacks);
+  if (result.exit_code == 97) GTEST_SKIP() << "the limit of stacks cannot be raised here";
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("of 8 threads could be started"));
+  EXPECT_TRUE(read_file(folder / "few.onnx") == read_file(folder / "plain.onnx"));
+}
+
 }  // namespace
 }  // namespace lwsvm::cli
