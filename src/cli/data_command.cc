@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "data/fetch.h"
 #include "data/registry.h"
 #include "report/table.h"
@@ -23,7 +24,7 @@ int list(const Common& common) {
                         {"present", set.present},
                         {"where", set.where.string()},
                         {"how", set.how}});
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
     return done;
   }
   Table table({"data set", "what", "where, or how to get it"});
@@ -51,7 +52,7 @@ int get(const Common& common, const std::string& name) {
     return interrupt_exit_code();
   }
   if (common.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"name", name}, {"folder", folder}}.dump());
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"name", name}, {"folder", folder}}));
   else
     fmt::print("{}: {}\n", name, folder);
   return done;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/centre.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/model_input.h"
 #include "cli/task.h"
 #include "model/onnx_reader.h"
@@ -45,7 +46,7 @@ int eval(const Common& common, EvalCommand command) {
                                         {"regulariser", regulariser}, {"samples", sums.samples},
                                         {"correct", sums.correct},    {"split", command.split},
                                         {"data", task.data.name},     {"model", command.model}};
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
                command.model, task.data.name, command.split, 100 * sums.accuracy(), sums.correct,

@@ -13,6 +13,7 @@
 #include "cli/refine_choices.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
+#include "lwsvm/refine_state.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
@@ -335,6 +336,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const InterruptGuard guard;
   reporter.attach(refiner, log ? &*log : nullptr);
   if (saved) {
+    check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
+                       task.training.size());
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
     if (settings.limit_counts_all_starts) reporter.count_earlier(refiner.seconds());

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/svm_data.h"
 #include "cli/task.h"
 #include "data/margin_csv.h"
@@ -175,7 +176,7 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
                  {"finished", summary.reason != StopReason::interrupted}});
   if (!command.output.empty()) record["model"] = command.output;
   if (common.json)
-    fmt::print("{}\n", record.dump());
+    fmt::print("{}\n", json_text(record));
   else
     fmt::print("{}  {}{}\n", line, format_duration(summary.seconds),
                command.output.empty() ? "" : "  -> " + command.output);

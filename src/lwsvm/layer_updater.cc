@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "base/stopwatch.h"
 
 namespace lwsvm {
@@ -177,7 +178,11 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
 }
 
 void LayerUpdater::open_restored(int node, std::uint64_t seed) {
-  const auto level = static_cast<int>(pending_->get<std::uint64_t>("solve.level", 1)[0]);
+  const std::uint64_t stored_level = pending_->get<std::uint64_t>("solve.level", 1)[0];
+  if (stored_level > static_cast<std::uint64_t>(free_layer_count(graph_, node)))
+    fail("checkpoint", "layer '{}' has no {} layers after it: start without this checkpoint",
+         graph_.node(node).name, stored_level);
+  const auto level = static_cast<int>(stored_level);
   const double mu = pending_->get<double>("solve.mu", 1)[0];
   open(node, level, mu, seed, linearise(node, level));
   StateArchive archive = StateArchive::loading_from(*pending_);

@@ -186,5 +186,178 @@ TEST(FewThreads, GiveTheSameBitsAndAWord) {
   EXPECT_TRUE(read_file(folder / "few.onnx") == read_file(folder / "plain.onnx"));
 }
 
+// --- names ---
+
+TEST(OddNames, ThatAreNotUtf8WorkEverywhere) {
+  TemporaryFolder folder;
+  const std::string base = "b\xff\xfe.onnx", better = "c\xe9.onnx";
+  make_network(folder.path(), base);
+  const Result refined = run(folder.path(), {"refine", base, "--data", small_data, "--passes", "1",
+                                             "--centre", "start", "--run", "r\xff", "-o", better, "--json"});
+  ASSERT_EQ(refined.exit_code, 0) << refined.err;
+  EXPECT_TRUE(refined.value().contains("model"));
+  EXPECT_TRUE(fs::exists(folder / better));
+  for (const Arguments& arguments :
+       {Arguments{"eval", better, "--data", small_data, "--json"}, Arguments{"inspect", better, "--json"},
+        Arguments{"refine", "--resume", "r\xff", "--json"},
+        Arguments{"train", "--init", better, "--data", small_data, "--epochs", "1", "--run", "t\xff",
+                  "--json"},
+        Arguments{"train", "--resume", "t\xff", "--epochs", "2", "--json"},
+        Arguments{"svm", "--data", small_data, "-o", "s\xff.onnx", "--json"}}) {
+    const Result result = run(folder.path(), arguments);
+    EXPECT_EQ(result.exit_code, 0) << arguments[0] << ": " << result.err;
+    if (result.exit_code == 0) {
+      EXPECT_TRUE(result.value().is_object());
+    }
+  }
+}
+
+TEST(OddNames, ThatAreTooLongAreRefusedByName) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const std::string name(300, 'n');
+  for (const Arguments& arguments :
+       {Arguments{"eval", name, "--data", small_data}, Arguments{"eval", "base.onnx", "--data", name},
+        Arguments{"inspect", name}, Arguments{"refine", name, "--data", small_data},
+        Arguments{"refine", "base.onnx", "--data", small_data, "--centre", name},
+        Arguments{"refine", "base.onnx", "--data", small_data, "--run", name},
+        Arguments{"refine", "--resume", name}, Arguments{"train", "--init", name, "--data", small_data},
+        Arguments{"train", "--data", small_data, "--run", name}, Arguments{"svm", "--train", name},
+        Arguments{"data", "list", "--data-dir", name}, Arguments{"report", name, "-o", "r.html"}}) {
+    const Result result = run(folder.path(), arguments);
+    if (arguments[0] == "data") {
+      EXPECT_NE(result.exit_code, 1) << result.err;
+      continue;
+    }
+    EXPECT_EQ(result.exit_code, 2) << arguments[0] << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr(name));
+  }
+}
+
+TEST(DeletedWorkingFolder, IsSaidClearly) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  fs::create_directory(folder / "gone");
+  const std::string base = (folder / "base.onnx").string();
+  for (const Arguments& arguments :
+       {Arguments{"refine", base, "--data", small_data, "--run", "run"},
+        Arguments{"train", "--data", small_data, "--run", "run"},
+        Arguments{"refine", base, "--data", small_data, "-o", "x.onnx", "--centre", "start"}}) {
+    fs::create_directory(folder / "gone");
+    const Result result = run(folder / "gone", arguments, [&] { ::rmdir((folder / "gone").c_str()); });
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("internal error")));
+  }
+}
+
+// --- checkpoints that are not what they seem ---
+
+void little_time() {
+  const rlimit limit{20, 20};  // of the processor, in seconds: a loop ends
+  ::setrlimit(RLIMIT_CPU, &limit);
+}
+
+class StrangeCheckpoint : public testing::Test {
+ protected:
+  // A run that was stopped in its midst.
+  void begin(const Arguments& arguments) {
+    Process process(folder_.path(), arguments + Arguments{"--run", "run", "-o", "out.onnx"},
+                    checkpoint_always);
+    wait_until([&] { return fs::exists(path()) && !process.err_so_far().empty(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    process.send(SIGTERM);
+    ASSERT_EQ(process.wait().exit_code, 143);
+    bytes_ = read_file(path());
+  }
+  void begin_refinement(const std::string& moves) {
+    make_network(folder_.path(), "base.onnx", small_net, larger_data);
+    begin({"refine", "base.onnx", "--data", larger_data, "--moves", moves, "--passes", "100000", "--patience",
+           "100000", "--gap", "1e-9", "--max-epochs", "100000"});
+  }
+
+  fs::path path() const { return folder_ / "run/checkpoint.bin"; }
+
+  void expect_refused(const std::string& command, const std::function<void(Checkpoint&)>& change,
+                      const std::string& saying = "checkpoint") {
+    write_file_atomically(path(), bytes_);
+    Checkpoint checkpoint = Checkpoint::load(path());
+    change(checkpoint);
+    checkpoint.save(path());
+    const Result result = run(folder_.path(), {command, "--resume", "run"}, little_time);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(saying));
+    EXPECT_THAT(result.err, Not(HasSubstr("internal error")));
+  }
+  template <typename T>
+  static auto with(const std::string& name, const std::function<void(std::vector<T>&)>& change) {
+    return [=](Checkpoint& checkpoint) {
+      std::vector<T> values = checkpoint.take<T>(name);
+      change(values);
+      checkpoint.put(name, values);
+    };
+  }
+  template <typename T>
+  static auto with(const std::string& name, std::size_t index, T value) {
+    return with<T>(name, [=](std::vector<T>& values) { values.at(index) = value; });
+  }
+
+  TemporaryFolder folder_;
+  std::string bytes_;
+};
+
+TEST_F(StrangeCheckpoint, OfAnotherVersionIsNamedSo) {
+  begin({"train", "--data", small_data, "--arch", small_net, "--epochs", "1000000"});
+  const auto settings = [](const std::function<void(json&)>& change) {
+    return [=](Checkpoint& checkpoint) { change(checkpoint.meta()["settings"]); };
+  };
+  const std::string saying = "another version of lwsvm";
+  expect_refused("train", settings([](json& s) { s.erase("batch"); }), saying);
+  expect_refused("train", settings([](json& s) { s["batch"] = "many"; }), saying);
+  expect_refused("train", settings([](json& s) { s = 3; }), saying);
+  expect_refused(
+      "train", [](Checkpoint& c) { c.meta().erase("settings"); }, saying);
+  expect_refused(
+      "train", [](Checkpoint& c) { c.meta().erase("log_offset"); }, saying);
+  expect_refused(
+      "train", [](Checkpoint& c) { c.meta()["working_folder"] = 5; }, saying);
+  expect_refused(
+      "train", [](Checkpoint& c) { c.meta() = json::array(); }, saying);
+}
+
+TEST_F(StrangeCheckpoint, OfATrainingIsRefused) {
+  begin({"train", "--data", small_data, "--arch", small_net, "--epochs", "1000000"});
+  expect_refused("train", with<std::uint64_t>("trainer.position", 0, std::uint64_t{1} << 40));
+  expect_refused("train", with<std::uint64_t>("trainer.position", 1, std::uint64_t{1} << 63));
+  expect_refused("train", with<std::uint64_t>("trainer.position", 1, 1000000));
+}
+
+TEST_F(StrangeCheckpoint, OfALayerUpdateIsRefused) {
+  begin_refinement("layers");
+  for (const char* name : {"refine.parameters", "refine.best_parameters", "refine.start_parameters"})
+    for (std::size_t size : {0, 5, 100000})
+      expect_refused("refine", with<float>(name, [=](std::vector<float>& v) { v.resize(size); }));
+  for (std::size_t count = 0; count < 12; ++count)
+    if (count != 0 && count != 7)  // yes or no
+      expect_refused("refine", with<std::int32_t>("refine.counts", count, -1));
+  expect_refused("refine", with<std::int32_t>("refine.counts", 2, 17));
+  expect_refused("refine", with<std::int32_t>("refine.counts", 8, 17));
+  expect_refused("refine", with<std::int32_t>("refine.counts", 11, 17));
+  expect_refused("refine", with<std::int32_t>("refine.counts", 11, 0));
+  expect_refused("refine", with<std::uint64_t>("solve.level", 0, 1000));
+  expect_refused("refine", with<std::uint64_t>("solve.level", 0, UINT64_MAX));
+  expect_refused("refine", with<std::uint64_t>("solver.random", [](std::vector<std::uint64_t>& state) {
+                   std::ranges::fill(state, 0);
+                 }));
+}
+
+TEST_F(StrangeCheckpoint, OfASweepIsRefused) {
+  begin_refinement("sweeps");
+  const bool under_way = Checkpoint::load(path()).get<std::uint64_t>("sweep.under_way", 1)[0] != 0;
+  if (!under_way) return;  // stopped in the race for eta: there is nothing to be wrong
+  expect_refused("refine", with<std::uint64_t>("sweep.counts", 1, std::uint64_t{1} << 63));
+  expect_refused("refine", with<std::uint64_t>("sweep.counts", 1, 100000));
+  expect_refused("refine", with<std::uint64_t>("sweep.counts", 2, UINT64_MAX));
+}
+
 }  // namespace
 }  // namespace lwsvm::cli
