@@ -12,8 +12,6 @@
 namespace lwsvm::cli {
 namespace {
 
-struct Interrupted {};
-
 int list(const Common& common) {
   const auto sets = list_data(common.data_dir);
   if (common.json) {
@@ -42,7 +40,7 @@ int get(const Common& common, const std::string& name) {
     Progress bar(terminal, name, 0);
     std::string step;
     folder = get_data(name, common.data_dir, [&](const FetchProgress& progress) {
-               if (interrupted()) throw Interrupted();
+               stop_if_interrupted("getting it");
                if (progress.step != step && !terminal.live()) terminal.line("{}: {}", name, progress.step);
                step = progress.step;
                bar.update(progress.done, progress.step);

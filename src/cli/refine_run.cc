@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/interruptible_source.h"
 #include "base/nearest.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
@@ -280,6 +281,7 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
   const Stopwatch clock;
+  const InterruptGuard guard;
   std::optional<SavedRun> saved = open_saved("refine", settings);
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
@@ -298,7 +300,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   double test_seconds = 0;
   if (!saved) {
     const Stopwatch watch;
-    NetworkQuality start = evaluate_quality(model, task, Regulariser(model.graph, 0), threads);
+    NetworkQuality start = evaluate_start(model, task, Regulariser(model.graph, 0), threads);
     options.evaluation_seconds = watch.seconds();
     const double hinge = start.train_loss;  // lambda may depend on it
     if (!std::isfinite(hinge))
@@ -322,7 +324,12 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   RefineReporter reporter(terminal, settings, model, clock, time_limit);
   reporter.reserve(1.25 * test_seconds + 0.2);
-  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
+  constexpr const char* preparing = "preparing the first move";
+  InterruptibleSource training(task.training, preparing), validation(task.validation, preparing);
+  stop_if_interrupted(preparing);
+  Refiner refiner(model.graph, training, &validation, task.loss, options, threads);
+  training.disarm();  // from here on there is a network to write
+  validation.disarm();
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
         "the network may have been trained on the {} validation samples; they then flatter it as it is, "
@@ -333,7 +340,6 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   announce(settings, model, refiner.regulariser(), centre, threads, terminal);
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
-  const InterruptGuard guard;
   reporter.attach(refiner, log ? &*log : nullptr);
   if (saved) {
     check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),

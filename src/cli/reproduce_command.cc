@@ -64,7 +64,13 @@ int reproduce(Common common, const ReproduceOptions& options) {
       terminal.line("{}: was finished before", place);
     } else {
       terminal.line("{}: {}", place, described(part));
-      RunResult run = run_part(common, plan, part, terminal);
+      RunResult run;
+      try {
+        run = run_part(common, plan, part, terminal);
+      } catch (const Interrupted&) {  // before it had begun
+        run.over = false;
+        run.exit_code = interrupt_exit_code();
+      }
       if (!run.over) {
         terminal.line("stopped in {}; the same command goes on with it", place);
         return run.exit_code;

@@ -184,10 +184,12 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
 
 int svm(const Common& common, SvmCommand command) {
   Terminal terminal(stderr, common.quiet);
+  const InterruptGuard guard;
   command.solver.validate();
   check_output(command);
   command.source.data_dir = common.data_dir;
   const SvmData data(command.source);
+  stop_if_interrupted("loading the data");
   const Normalization normalization = svm_normalization(data, command.normalize.parse(data.data));
   const MarginMatrix margin =
       command.delta.empty()
@@ -197,7 +199,6 @@ int svm(const Common& common, SvmCommand command) {
   const Threads threads = start_threads(common, terminal);
   announce(terminal, command, data, threads);
 
-  InterruptGuard guard;
   const std::vector<float> features = feature_matrix(data.train, data.data.shape, normalization);
   SvmReporter reporter(terminal, command.solver.relative_gap);
   const MulticlassSvmResult result =

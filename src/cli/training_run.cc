@@ -210,6 +210,7 @@ std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
 }  // namespace
 
 RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
+  const InterruptGuard guard;
   std::optional<SavedRun> saved = open_saved("train", settings);
   if (saved) {
     settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
@@ -222,6 +223,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   std::optional<Model> given = given_model(settings, saved);
   const Threads threads = start_threads(common, terminal);
   const Task task(settings.task, given ? &given->info : nullptr);
+  stop_if_interrupted("loading the data");
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
     fit_input(model, settings.normalize, task.data, threads, terminal);
@@ -231,13 +233,13 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   complete(settings, model, task.data, saved.has_value());
   check_output("train", settings.output, settings.init, settings.run_folder);
   note_training(settings, task, model);
+  stop_if_interrupted("preparing the first epoch");
 
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
   announce(settings, task, model, threads, terminal);
   if (saved) restore(trainer, model.graph, task.training.size(), *saved, settings, terminal);
   std::optional<RunLog> log = open_log(settings, task, saved);
   saved.reset();  // its memory
-  const InterruptGuard guard;
   TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
   if (log) reporter.write_to(*log);
   reporter.save();  // so that a run can be resumed from its first moment on

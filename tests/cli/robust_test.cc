@@ -168,6 +168,51 @@ TEST(Output, MayHaveTheLongestNameThereIs) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+// --- signals ---
+
+TEST(CtrlC, WhileLoadingEndsWithAWord) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const std::string much = "synthetic:n=400000,test=60,classes=3,size=8x8";
+  for (const Arguments& arguments :
+       {Arguments{"train", "--data", much, "--arch", small_net, "--run", "run", "-o", "out.onnx"},
+        Arguments{"refine", "base.onnx", "--data", much, "--run", "run", "-o", "out.onnx"},
+        Arguments{"svm", "--data", much, "-o", "out.onnx"}}) {
+    Process process(folder.path(), arguments);
+    wait_until([&] { return process.handles(SIGINT); });
+    process.send(SIGINT);
+    const Result result = process.wait();
+    EXPECT_EQ(result.exit_code, 130) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("stopped while loading the data, before there was anything to write"));
+    EXPECT_EQ(folder.entries(), 1u);
+  }
+}
+
+TEST(CtrlC, WhileLambdaIsChosenEndsWithAWord) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  Process process(folder.path(),
+                  {"refine", "base.onnx", "--data", "synthetic:n=30000,test=60,classes=3,size=8x8",
+                   "--lambda", "auto", "--run", "run", "-o", "out.onnx"});
+  wait_until([&] { return process.err_so_far().find("lambda auto") != std::string::npos; });
+  process.send(SIGINT);
+  const Result result = process.wait();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("stopped while choosing lambda"));
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(Hangup, LeavesTheNetworkSoFar) {
+  TemporaryFolder folder;
+  Process process(folder.path(),
+                  {"train", "--data", small_data, "--arch", small_net, "--epochs", "1000000", "--run", "run"},
+                  checkpoint_always);
+  wait_until([&] { return fs::exists(folder / "run/checkpoint.bin"); });
+  process.send(SIGHUP);
+  EXPECT_EQ(process.wait().exit_code, 129);
+  EXPECT_EQ(run(folder.path(), {"inspect", "run/model.onnx"}).exit_code, 0);
+}
+
 // --- threads ---
 
 // A thread's stack is as large as this, and so there can be hardly any.
