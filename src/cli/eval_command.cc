@@ -1,4 +1,5 @@
 // lwsvm eval: loss, objective and accuracy of a network on a data set.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -37,6 +38,11 @@ int eval(const Common& common, EvalCommand command) {
   fit_input(model, command.normalize, task.data, threads, terminal);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);
+  if (!std::isfinite(sums.mean_loss()))
+    fail("eval",
+         "{}: the loss on the {} samples of {} is not a finite number: activations or scores are too large "
+         "for float32; check how the pixels are normalised (--normalize, --scale)",
+         command.model, command.split, task.data.name);
   const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
   const double regulariser = regulariser_in_file(model, command.model, lambda, command.centre, terminal);
   const double objective = regulariser + sums.mean_loss();

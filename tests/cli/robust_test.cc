@@ -168,6 +168,38 @@ TEST(Output, MayHaveTheLongestNameThereIs) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+// --- standard output ---
+
+void print_to_a_full_disk() {
+  const int full = ::open("/dev/full", O_WRONLY);
+  if (full < 0 || ::dup2(full, 1) < 0) ::_exit(98);
+}
+
+TEST(StandardOutput, ThatIsFullIsAnError) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  for (const Arguments& arguments :
+       {Arguments{"inspect", "base.onnx"}, Arguments{"inspect", "base.onnx", "--json"},
+        Arguments{"eval", "base.onnx", "--data", small_data}, Arguments{"data", "list"},
+        Arguments{"--version"}, Arguments{"train", "--help"}, train_to("net.onnx") + Arguments{"--json"}}) {
+    const Result result = run(folder.path(), arguments, print_to_a_full_disk);
+    EXPECT_EQ(result.exit_code, 2) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("could not be written to standard output: No space left"));
+  }
+  EXPECT_TRUE(fs::exists(folder / "net.onnx"));
+}
+
+TEST(StandardOutput, ThatIsClosedIsAnErrorAndDoesNotEndUpInAFile) {
+  TemporaryFolder folder;
+  ASSERT_EQ(run(folder.path(), train_to("plain.onnx")).exit_code, 0);
+  const Result result =
+      run(folder.path(), train_to("net.onnx") + Arguments{"--run", "run"}, [] { ::close(1); });
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("standard output"));
+  EXPECT_TRUE(read_file(folder / "net.onnx") == read_file(folder / "plain.onnx"));
+  EXPECT_THAT(read_file(folder / "run/log.jsonl"), StartsWith("{\"type\":\"run\""));
+}
+
 // --- signals ---
 
 TEST(CtrlC, WhileLoadingEndsWithAWord) {
