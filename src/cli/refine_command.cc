@@ -86,7 +86,9 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--search", settings->search, "labels, auto (everything for dense layers) or full")
       ->capture_default_str();
   sub->add_option("--keep", settings->keep, "best (by validation accuracy) or last")->capture_default_str();
-  sub->add_option("--seed", settings->refine.seed, "order of the samples")->capture_default_str();
+  sub->add_option("--seed", settings->refine.seed, "order of the samples")
+      ->check(whole_number())
+      ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
   sub->add_option(
          "--resume", settings->resume_folder,

@@ -41,6 +41,11 @@ bool may_know_validation(const ModelInfo& info, const Task& task) {
   return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
 }
 
+// Of a solve that is exact, rounding can leave a gap a little below zero, which would be shown as -0.00000.
+double gap_to_show(double gap) {
+  return std::abs(gap) < 5e-6 ? 0.0 : gap;
+}
+
 class RefineReporter final : public RefineObserver {
  public:
   // `clock` runs since the command began.
@@ -75,7 +80,7 @@ class RefineReporter final : public RefineObserver {
     if (bar_ && bar_->due())
       bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
                    fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual,
-                               p.gap, p.mean_step, p.epoch + 1));
+                               gap_to_show(p.gap), p.mean_step, p.epoch + 1));
     if (!p.epoch_end || !log_) return;
     log_->write({{"type", "inner"},
                  {"pass", pass_},
@@ -92,7 +97,7 @@ class RefineReporter final : public RefineObserver {
     bar_.reset();
     const std::string how = u.form == "sweep" ? fmt::format("eta {:<8.2g} step {:.2f}", u.eta, u.gamma)
                                               : fmt::format("{:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}",
-                                                            u.form, u.mu, u.epochs, u.gap);
+                                                            u.form, u.mu, u.epochs, gap_to_show(u.gap));
     terminal_.line("pass {} {:<10} {}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass, u.layer, how, u.before, u.after,
                    u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
                    format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);

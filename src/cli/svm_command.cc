@@ -249,7 +249,9 @@ void add_svm(CLI::App& app, Common& common) {
       "--val", command->source.validation,
       "validation samples taken from the training set: a count or a fraction (default: as for train; "
       "none of a LIBSVM file)");
-  sub->add_option("--split-seed", command->source.split_seed, "seed of that split")->capture_default_str();
+  sub->add_option("--split-seed", command->source.split_seed, "seed of that split")
+      ->check(whole_number())
+      ->capture_default_str();
   command->normalize.add_to(*sub);
   command->normalize.add_per_pixel_to(*sub);
   sub->add_option("--delta", command->delta,
@@ -260,7 +262,9 @@ void add_svm(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option("--max-epochs", command->solver.max_epochs, "most epochs")->capture_default_str();
   sub->add_option("--batch", command->solver.batch_size, "samples improved together")->capture_default_str();
-  sub->add_option("--seed", command->solver.seed, "seed of the order of samples")->capture_default_str();
+  sub->add_option("--seed", command->solver.seed, "seed of the order of samples")
+      ->check(whole_number())
+      ->capture_default_str();
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: none)");
   add_common_options(*sub, common);
   sub->callback([command, &common] { common.exit_code = svm(common, *command); });

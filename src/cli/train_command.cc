@@ -61,6 +61,7 @@ void add_train(CLI::App& app, Common& common) {
                                             "epochs between evaluations of the objective")
                                 ->capture_default_str();
   sub->add_option("--seed", settings->train.seed, "seed of initial weights, batch order and dropout")
+      ->check(whole_number())
       ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
   sub->add_option(

@@ -263,6 +263,45 @@ TEST(FewThreads, GiveTheSameBitsAndAWord) {
   EXPECT_TRUE(read_file(folder / "few.onnx") == read_file(folder / "plain.onnx"));
 }
 
+// --- leftovers and seeds ---
+
+TEST(StaleFiles, OfKilledRunsGoWhenTheRunGoesOn) {
+  TemporaryFolder folder;
+  const Arguments train{"train", "--data", small_data, "--arch", small_net, "--epochs", "2", "--run", "run"};
+  ASSERT_EQ(run(folder.path(), train).exit_code, 0);
+  const auto put = [&](const std::string& name) { write_file_atomically(folder / ("run/" + name), "x"); };
+  const pid_t nobody = ::fork();  // a process that is over
+  if (nobody == 0) ::_exit(0);
+  ::waitpid(nobody, nullptr, 0);
+  const std::string stale = "checkpoint.bin.tmp" + std::to_string(nobody);
+  const std::string alive = "report.html.tmp" + std::to_string(::getpid());
+  for (const std::string& name : {stale, alive, std::string("notes.tmp"), std::string("notes.tmp12x")})
+    put(name);
+  ASSERT_EQ(run(folder.path(), {"train", "--resume", "run", "--epochs", "3"}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder / ("run/" + stale)));
+  EXPECT_TRUE(fs::exists(folder / ("run/" + alive))) << "its process still runs";
+  EXPECT_TRUE(fs::exists(folder / "run/notes.tmp"));
+  EXPECT_TRUE(fs::exists(folder / "run/notes.tmp12x"));
+}
+
+TEST(Seeds, AreWholeNumbersThatFit) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const std::vector<Arguments> commands{
+      {"train", "--data", small_data, "--arch", small_net, "--epochs", "0", "-o", "x.onnx"},
+      {"refine", "base.onnx", "--data", small_data, "--passes", "0", "-o", "x.onnx"},
+      {"svm", "--data", small_data}};
+  for (const Arguments& command : commands)
+    for (const std::string option : {"--seed", "--split-seed"}) {
+      for (const char* bad : {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x", ""}) {
+        const Result result = run(folder.path(), command + Arguments{option + "=" + bad});
+        EXPECT_EQ(result.exit_code, 2) << option << " " << bad;
+        EXPECT_THAT(result.err, HasSubstr(option));
+      }
+      EXPECT_EQ(run(folder.path(), command + Arguments{option + "=18446744073709551615"}).exit_code, 0);
+    }
+}
+
 // --- names ---
 
 TEST(OddNames, ThatAreNotUtf8WorkEverywhere) {
