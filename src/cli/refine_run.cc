@@ -141,13 +141,9 @@ class RefineReporter final : public RefineObserver {
     timer_.restart();
   }
 
-  bool stop_requested() override {
-    if (interrupted()) {
-      save();
-      return true;
-    }
-    return false;
-  }
+  // What there is is saved when the refiner has come back: within a race for eta, for one, it holds weights
+  // that are only tried.
+  bool stop_requested() override { return interrupted(); }
 
   // What must be done after the last move is not a move's to take.
   double seconds_left() override {
@@ -357,7 +353,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     reporter.save();  // so that a run can be resumed from its first moment on
   }
   const RefineEnd end = refiner.run(reporter);
-  if (end != RefineEnd::stopped) reporter.save();
+  reporter.save();
   refiner.keep_chosen(reporter.seconds_left());
   note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
