@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -260,6 +261,11 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
                       ? ""
                       : fmt::format("; go on with `lwsvm train --resume {}`", settings.run_folder));
   result.values = quality_of(model, task, Regulariser(model.graph, settings.train.lambda), threads);
+  if (const double objective = result.values["objective"]; result.over && !std::isfinite(objective))
+    fail("train",
+         "{} is written, but its objective is not a finite number: activations or scores are too large for "
+         "float32; check how the pixels are normalised (--scale, --std), or try a smaller --lr",
+         settings.output);
   result.values["epochs"] = trainer.epoch();
   result.values["seconds"] = trainer.seconds();
   result.values["model"] = settings.output;

@@ -84,6 +84,14 @@ TEST_F(Overflowing, NetworkHasNoResult) {
   }
 }
 
+TEST_F(Overflowing, NetworkIsNotTheResultOfATraining) {
+  const Result result = run(folder_.path(), {"train", "--init", "bad.onnx", "--data", small_data, "--epochs",
+                                             "0", "-o", "out.onnx"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("out.onnx is written, but its objective is not a finite number"));
+}
+
 TEST_F(Overflowing, NetworkIsNotRefined) {
   const Result result = run(folder_.path(), {"refine", "bad.onnx", "--data", small_data, "--run", "run"});
   EXPECT_EQ(result.exit_code, 2);
@@ -300,6 +308,19 @@ TEST(Seeds, AreWholeNumbersThatFit) {
       }
       EXPECT_EQ(run(folder.path(), command + Arguments{option + "=18446744073709551615"}).exit_code, 0);
     }
+}
+
+// So large a lambda that rounding decides the sign of what is left of the gap.
+TEST(ClosedGaps, AreNotShownBelowZero) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  for (const char* lambda : {"10", "100", "1000"}) {
+    const Result result = run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--lambda", lambda,
+                                              "--moves", "layers", "--passes", "3", "-o", "out.onnx"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("gap 0.00000"));
+    EXPECT_THAT(result.err, Not(HasSubstr("-0.00000")));
+  }
 }
 
 // --- names ---
