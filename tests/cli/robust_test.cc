@@ -42,7 +42,10 @@ TEST(HugeActivations, AreRefinedOrRefused) {
     const Result trained =
         run(folder.path(), {"train", "--data", larger_data, "--arch", "conv4x3-relu-dense8-relu", "--std",
                             deviation, "--epochs", "0", "-q", "-o", "x.onnx"});
-    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    if (trained.exit_code != 0) {  // its scores are infinite already; the file is there
+      EXPECT_THAT(trained.err, HasSubstr("not a finite number"));
+    }
+    ASSERT_TRUE(fs::exists(folder / "x.onnx"));
     for (const Arguments& more : {Arguments{},
                                   {"--moves", "layers", "--search", "full"},
                                   {"--mode", "paper"},
