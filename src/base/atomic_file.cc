@@ -1,28 +1,84 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 
 namespace lwsvm {
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
-  temporary_ = target_;
-  temporary_ += fmt::format(".tmp{}", ::getpid());
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) fail("file", "{}: cannot write here: {}", target_.string(), std::strerror(errno));
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestName = 255;  // NAME_MAX; also that of the temporary file
+constexpr std::string_view kTemporaryMark = ".tmp";
+
+enum class TargetKind { file, stream };  // stream: there, and no regular file
+
+TargetKind kind_of(const fs::path& target) {
+  struct stat status {};
+  if (::stat(target.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return TargetKind::file;
+  if (S_ISDIR(status.st_mode)) fail("file", "{} is a folder; give the name of a file", target.string());
+  return TargetKind::stream;
+}
+
+// Where the links lead, whether or not there is a file yet.
+fs::path without_links(const fs::path& target) {
+  constexpr int most_links = 40;  // as the kernel has it
+  fs::path place = target;
+  std::error_code ignored;
+  for (int link = 0; fs::is_symlink(fs::symlink_status(place, ignored)); ++link) {
+    std::error_code problem;
+    const fs::path next = fs::read_symlink(place, problem);
+    if (problem || link == most_links)
+      fail("file", "{}: cannot follow the link: {}", target.string(),
+           problem ? problem.message() : "it leads in a circle");
+    place = place.parent_path() / next;  // next, if that is absolute
+  }
+  return place;
+}
+
+// NAME.tmpPID in the same folder; of a NAME that leaves no room for the end, the beginning.
+fs::path temporary_for(const fs::path& place) {
+  const std::string end = fmt::format("{}{}", kTemporaryMark, ::getpid());
+  const std::string name = place.filename().string();
+  if (name.size() > kLongestName) return place.parent_path() / (name + end);  // open() says what is wrong
+  return place.parent_path() / (name.substr(0, kLongestName - end.size()) + end);
+}
+
+int open_temporary(const fs::path& temporary, const fs::path& target) {
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail("file", "{}: cannot write here: {}", target.string(), std::strerror(errno));
+  return descriptor;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)) {
+  if (kind_of(target_) == TargetKind::stream) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("file", "{}: cannot write into it: {}", target_.string(), std::strerror(errno));
+    return;
+  }
+  place_ = without_links(target_);
+  temporary_ = temporary_for(place_);
+  descriptor_ = open_temporary(temporary_, target_);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
@@ -39,18 +95,58 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) fail("file", "{}: cannot sync: {}", target_.string(), std::strerror(errno));
-  ::close(descriptor_);
-  descriptor_ = -1;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+  const bool into_a_stream = temporary_.empty();  // which cannot be synced
+  if (!into_a_stream && ::fsync(descriptor_) != 0)
+    fail("file", "{}: cannot sync: {}", target_.string(), std::strerror(errno));
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  if (closed != 0 && errno != EINTR) {  // some file systems find out only now that they are full
+    const int reason = errno;
+    if (!into_a_stream) ::unlink(temporary_.c_str());
+    fail("file", "{}: cannot write: {}", target_.string(), std::strerror(reason));
+  }
+  if (into_a_stream) return;
+  if (::rename(temporary_.c_str(), place_.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary_.c_str());
     fail("file", "{}: cannot put the finished file in place: {}", target_.string(), std::strerror(reason));
   }
-  const auto folder = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
+  const auto folder = place_.has_parent_path() ? place_.parent_path() : fs::path(".");
   if (const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); handle >= 0) {
     ::fsync(handle);  // best effort: some file systems refuse to sync a folder
     ::close(handle);
+  }
+}
+
+void check_writable(const fs::path& target) {
+  if (kind_of(target) == TargetKind::stream) {
+    struct stat status {};
+    const bool socket = ::stat(target.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+    if (socket || ::access(target.c_str(), W_OK) != 0)
+      fail("file", "{}: cannot write into it: {}", target.string(),
+           socket ? "it is a socket" : std::strerror(errno));
+    return;
+  }
+  const fs::path place = without_links(target);
+  if (place.filename().string().size() > kLongestName)
+    fail("file", "{}: cannot write here: {}", target.string(), std::strerror(ENAMETOOLONG));
+  const fs::path temporary = temporary_for(place);
+  ::close(open_temporary(temporary, target));
+  ::unlink(temporary.c_str());
+}
+
+void remove_stale_temporaries(const fs::path& folder) {
+  std::error_code problem;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t mark = name.rfind(kTemporaryMark);
+    if (mark == std::string::npos || mark == 0) continue;
+    const char* digits = name.data() + mark + kTemporaryMark.size();
+    pid_t owner = 0;
+    const auto [end, mistake] = std::from_chars(digits, name.data() + name.size(), owner);
+    if (mistake != std::errc() || end != name.data() + name.size() || owner <= 0) continue;
+    const bool runs = owner != ::getpid() && (::kill(owner, 0) == 0 || errno == EPERM);
+    std::error_code ignored;
+    if (!runs && entry.is_regular_file(ignored)) ::unlink(entry.path().c_str());
   }
 }
 

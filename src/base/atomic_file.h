@@ -1,5 +1,8 @@
 // Files that are either whole or absent: written under a temporary name beside the target, synced, then
 // renamed.
+//
+// A symlink is followed: the file that it names is replaced, and the link stays. What is there and no regular
+// file (a device such as /dev/null, a FIFO) is written into, since a rename would put a file in its place.
 #pragma once
 
 #include <filesystem>
@@ -20,10 +23,19 @@ class AtomicFile {
   void commit();  // sync, rename, sync the folder
 
  private:
-  std::filesystem::path target_;
-  std::filesystem::path temporary_;
+  std::filesystem::path target_;     // as given, for messages
+  std::filesystem::path place_;      // without symlinks; empty: written into as it is
+  std::filesystem::path temporary_;  // beside place_
   int descriptor_ = -1;
 };
+
+// Throws the Error that an AtomicFile would: to find out before hours of work. Leaves nothing behind, and
+// does not open what is no regular file, because a reader at the other end would notice.
+void check_writable(const std::filesystem::path& target);
+
+// Removes what AtomicFiles of processes that were killed have left in the folder. Files of processes that
+// still run stay.
+void remove_stale_temporaries(const std::filesystem::path& folder);
 
 void write_file_atomically(const std::filesystem::path& target, std::string_view content);
 std::string read_file(const std::filesystem::path& path);  // throws Error naming the path

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace lwsvm {
 namespace {
@@ -51,12 +52,14 @@ InterruptGuard::InterruptGuard() {
   if (guards++ == 0) received = 0;
   install(SIGINT, old_interrupt_);
   install(SIGTERM, old_terminate_);
+  install(SIGHUP, old_hangup_);
 }
 
 InterruptGuard::~InterruptGuard() {
   --guards;
   ::sigaction(SIGINT, &old_interrupt_, nullptr);
   ::sigaction(SIGTERM, &old_terminate_, nullptr);
+  ::sigaction(SIGHUP, &old_hangup_, nullptr);
 }
 
 bool interrupted() {
@@ -66,6 +69,11 @@ bool interrupted() {
 int interrupt_exit_code() {
   const int signal = received.load();
   return signal == 0 ? 0 : 128 + signal;
+}
+
+void stop_if_interrupted(const char* doing) {
+  if (interrupted() && guards > 0)
+    throw Interrupted(std::string("stopped while ") + doing + ", before there was anything to write");
 }
 
 void request_interrupt() {

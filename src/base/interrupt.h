@@ -7,13 +7,14 @@
 #pragma once
 
 #include <csignal>
+#include <stdexcept>
 
 namespace lwsvm {
 
-// Handles SIGINT and SIGTERM while it lives and puts the earlier handlers back afterwards. A signal that was
-// ignored when the program began stays ignored, as is the custom: so `nohup` works, and so a shell script's
-// `lwsvm ... &` does not hear SIGINT (send SIGTERM there). Guards may nest: a guard around several pieces of
-// work, each with its own, hears what comes between them too.
+// Handles SIGINT, SIGTERM and SIGHUP (the terminal is gone) while it lives and puts the earlier handlers back
+// afterwards. A signal that was ignored when the program began stays ignored, as is the custom: so `nohup`
+// works, and so a shell script's `lwsvm ... &` does not hear SIGINT (send SIGTERM there). Guards may nest: a
+// guard around several pieces of work, each with its own, hears what comes between them too.
 class InterruptGuard {
  public:
   InterruptGuard();  // the outermost also forgets an earlier interrupt
@@ -24,10 +25,21 @@ class InterruptGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_hangup_ {};
+};
+
+// Ctrl-C came before there was anything to save: no error, and nothing is left behind.
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 bool interrupted();         // cheap: one relaxed load
-int interrupt_exit_code();  // 128 + the signal: 130 after Ctrl-C, 143 after SIGTERM, 0 if there was none
-void request_interrupt();   // as if Ctrl-C had been pressed once; for tests and for time limits
+int interrupt_exit_code();  // 128 + the signal: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 0 if
+                            // there was none
+// Throws Interrupted, "stopped while `doing` ...", after Ctrl-C. Outside of any guard Ctrl-C ends the program
+// by itself, and this does nothing.
+void stop_if_interrupted(const char* doing);
+void request_interrupt();  // as if Ctrl-C had been pressed once; for tests and for time limits
 
 }  // namespace lwsvm

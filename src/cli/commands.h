@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/progress.h"
+#include "engine/threads.h"
 
 namespace lwsvm::cli {
 
@@ -22,6 +23,12 @@ struct Common {
 enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
 
 void add_common_options(CLI::App& command, Common& common);
+
+// As many as were asked for; a word where the system has granted fewer.
+Threads start_threads(const Common& common, Terminal& terminal);
+
+// Of a seed: 0 to 2^64 - 1, without a sign. (CLI11 would take -1 for the largest, and so whatever is larger.)
+CLI::Validator whole_number();
 
 void add_train(CLI::App& app, Common& common);
 void add_refine(CLI::App& app, Common& common);

@@ -4,14 +4,13 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "data/fetch.h"
 #include "data/registry.h"
 #include "report/table.h"
 
 namespace lwsvm::cli {
 namespace {
-
-struct Interrupted {};
 
 int list(const Common& common) {
   const auto sets = list_data(common.data_dir);
@@ -23,7 +22,7 @@ int list(const Common& common) {
                         {"present", set.present},
                         {"where", set.where.string()},
                         {"how", set.how}});
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
     return done;
   }
   Table table({"data set", "what", "where, or how to get it"});
@@ -41,7 +40,7 @@ int get(const Common& common, const std::string& name) {
     Progress bar(terminal, name, 0);
     std::string step;
     folder = get_data(name, common.data_dir, [&](const FetchProgress& progress) {
-               if (interrupted()) throw Interrupted();
+               stop_if_interrupted("getting it");
                if (progress.step != step && !terminal.live()) terminal.line("{}: {}", name, progress.step);
                step = progress.step;
                bar.update(progress.done, progress.step);
@@ -51,7 +50,7 @@ int get(const Common& common, const std::string& name) {
     return interrupt_exit_code();
   }
   if (common.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"name", name}, {"folder", folder}}.dump());
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"name", name}, {"folder", folder}}));
   else
     fmt::print("{}: {}\n", name, folder);
   return done;

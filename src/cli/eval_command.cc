@@ -1,9 +1,11 @@
 // lwsvm eval: loss, objective and accuracy of a network on a data set.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "cli/centre.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/model_input.h"
 #include "cli/task.h"
 #include "model/onnx_reader.h"
@@ -32,10 +34,15 @@ int eval(const Common& common, EvalCommand command) {
   command.task.data_dir = common.data_dir;
   const Task task(command.task, &model.info);
   const SampleView& samples = task.part(command.split);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   fit_input(model, command.normalize, task.data, threads, terminal);
   Evaluator evaluator(model.graph, threads);
   const LossSums sums = evaluator.evaluate(samples, task.loss);
+  if (!std::isfinite(sums.mean_loss()))
+    fail("eval",
+         "{}: the loss on the {} samples of {} is not a finite number: activations or scores are too large "
+         "for float32; check how the pixels are normalised (--normalize, --scale)",
+         command.model, command.split, task.data.name);
   const double lambda = command.lambda >= 0 ? command.lambda : model.info.lambda.value_or(0.0);
   const double regulariser = regulariser_in_file(model, command.model, lambda, command.centre, terminal);
   const double objective = regulariser + sums.mean_loss();
@@ -45,7 +52,7 @@ int eval(const Common& common, EvalCommand command) {
                                         {"regulariser", regulariser}, {"samples", sums.samples},
                                         {"correct", sums.correct},    {"split", command.split},
                                         {"data", task.data.name},     {"model", command.model}};
-    fmt::print("{}\n", result.dump());
+    fmt::print("{}\n", json_text(result));
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
                command.model, task.data.name, command.split, 100 * sums.accuracy(), sums.correct,

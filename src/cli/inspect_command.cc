@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/centre.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/model_input.h"
 #include "cli/task.h"
 #include "lwsvm/layer_problem.h"
@@ -124,7 +125,7 @@ void print_json(const Model& model, const Findings& found, const InspectCommand&
   result["samples"] = command.samples;
   result["memory"] = found.most;
   result["layers"] = std::move(layers);
-  fmt::print("{}\n", result.dump());
+  fmt::print("{}\n", json_text(result));
 }
 
 std::string verdict(const std::optional<Refinable>& refinable) {

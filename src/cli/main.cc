@@ -1,9 +1,19 @@
+#include <fcntl.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <sstream>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "engine/instruction_set.h"
@@ -17,6 +27,27 @@ void add_common_options(CLI::App& command, Common& common) {
   command.add_flag("--json", common.json, "print the result as one JSON object on standard output");
   command.add_option("--data-dir", common.data_dir,
                      "folder with the data sets (default: the XDG cache folder)");
+}
+
+Threads start_threads(const Common& common, Terminal& terminal) {
+  const Threads threads(common.threads);
+  const int wanted = common.threads > 0 ? common.threads : hardware_threads();
+  if (threads.count() < wanted)
+    terminal.warn(
+        fmt::format("only {} of {} threads could be started (see ulimit -u); the result is the same",
+                    threads.count(), wanted));
+  return threads;
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (mistake == std::errc() && end == text.data() + text.size()) return {};
+        return fmt::format("'{}' is no whole number from 0 to {}", text, UINT64_MAX);
+      },
+      "");
 }
 
 namespace {
@@ -39,7 +70,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
+    std::ostringstream text;  // and then as every other result, so that main() sees whether it arrived
+    const int code = app.exit(help_or_version, text, text);
+    fmt::print("{}", text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     app.exit(error);  // prints the message
     return bad_input;
@@ -50,20 +84,64 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace lwsvm::cli
 
-int main(int argc, char** argv) {
+namespace {
+
+// A descriptor 0, 1 or 2 that is closed would go to the next file that is opened, and what is meant for
+// people would end up in a network. What stands there instead refuses to be read or written.
+void occupy_standard_streams() {
+  for (const int descriptor : {0, 1, 2})
+    if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
+}
+
+int complain(int exit_code, const std::string& message) {
+  std::fprintf(stderr, "lwsvm: %s\n", message.c_str());
+  return exit_code;
+}
+
+// A message of several lines points at a place in its first one: keep them aligned after the prefix.
+std::string indented(std::string message) {
+  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8)
+    message.insert(at + 1, 7, ' ');
+  return message;
+}
+
+int run_guarded(int argc, char** argv) {
+  using namespace lwsvm;
   try {
-    return lwsvm::cli::run(argc, argv);
-  } catch (const lwsvm::Error& error) {
-    // A message of several lines points at a place in its first one: keep them aligned behind the prefix.
-    std::string message = error.what();
-    for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8)
-      message.insert(at + 1, 7, ' ');
-    std::fprintf(stderr, "lwsvm: %s\n", message.c_str());
-    return lwsvm::cli::bad_input;
+    return cli::run(argc, argv);
+  } catch (const Error& error) {
+    return complain(cli::bad_input, indented(error.what()));
+  } catch (const Interrupted& interruption) {
+    return complain(interrupt_exit_code(), interruption.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Where nobody has looked more closely: names that are too long, folders that may not be entered.
+    if (error.path1().empty())
+      return complain(cli::bad_input, fmt::format("[file] the working folder cannot be used: {}; change to "
+                                                  "one that is there",
+                                                  error.code().message()));
+    return complain(cli::bad_input, fmt::format("[file] {}: {}; give another name, or check the permissions",
+                                                error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "lwsvm: out of memory; try a smaller --batch\n");
+    return complain(cli::internal_error, "out of memory; try a smaller --batch");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lwsvm: internal error: %s\n", error.what());
+    if (const auto* reason = dynamic_cast<const std::system_error*>(&error); reason && std::ferror(stdout)) {
+      errno = reason->code().value();  // for main(), which says so
+      return cli::done;
+    }
+    return complain(cli::internal_error, fmt::format("internal error: {}", error.what()));
   }
-  return lwsvm::cli::internal_error;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  const int exit_code = run_guarded(argc, argv);
+  // What was printed may still lie in a buffer: a full disk shows only now.
+  if (!std::ferror(stdout)) errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && !std::ferror(stdout)) return exit_code;
+  complain(0, fmt::format("[output] the result could not be written to standard output{}",
+                          errno != 0 ? fmt::format(": {}", std::strerror(errno)) : ""));
+  return exit_code == lwsvm::cli::done ? lwsvm::cli::bad_input : exit_code;
 }

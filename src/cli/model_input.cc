@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/interruptible_source.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "model/adapt_input.h"
@@ -113,7 +114,8 @@ NormalizationOptions found_by_trying(const Model& model, const DataSet& data, co
     candidates.push_back({normalization.name, std::move(constants.mean), std::move(constants.std)});
   }
   Random random(0);
-  const SampleView samples(data.train, random_permutation(data.train.size(), random));
+  const SampleView chosen(data.train, random_permutation(data.train.size(), random));
+  const InterruptibleSource samples(chosen, "trying normalisations");
   NormalizationFindings found = search_normalization(model, sample, candidates, samples, threads);
   if (found.verdict == Verdict::guessing) found.taken = as_stored(known, white);
   tell(found, anyway, terminal);

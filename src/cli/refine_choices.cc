@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/interruptible_source.h"
 #include "base/units.h"
 #include "cli/centre.h"
 #include "dc/tail.h"
@@ -36,12 +37,16 @@ double searched_lambda(const RefineSettings& settings, Model& model, const Refin
   options.batch = settings.refine.batch;
   options.seed = settings.refine.seed;
   options.memory = parse_bytes(settings.memory, "memory");
+  options.stop_requested = interrupted;
+  constexpr const char* doing = "choosing lambda";
+  const InterruptibleSource training(task.training, doing), validation(task.validation, doing);
   const LambdaChoice choice = choose_lambda(
-      model.graph, task.training, task.validation, task.loss, options, threads, [&](const LambdaTrial& t) {
+      model.graph, training, validation, task.loss, options, threads, [&](const LambdaTrial& t) {
         terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda,
                       100 * t.val_accuracy, t.train_loss, t.epochs);
         return !interrupted();
       });
+  stop_if_interrupted(doing);  // the best of half a grid would be another run
   terminal.line("lambda {:.3g}: best on the validation part, ties to the larger", choice.lambda);
   return choice.lambda;
 }

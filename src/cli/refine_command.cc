@@ -1,6 +1,7 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/refine_run.h"
 
 namespace lwsvm::cli {
@@ -11,7 +12,7 @@ int refine(const Common& common, const RefineSettings& settings) {
   const RunResult result = run_refinement(common, settings, terminal);
   const nlohmann::json& values = result.values;
   if (common.json)
-    fmt::print("{}\n", values.dump());
+    fmt::print("{}\n", json_text(values));
   else
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
                quality_line(values["start"]), quality_line(values), values["model"].get<std::string>(),
@@ -85,7 +86,9 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--search", settings->search, "labels, auto (everything for dense layers) or full")
       ->capture_default_str();
   sub->add_option("--keep", settings->keep, "best (by validation accuracy) or last")->capture_default_str();
-  sub->add_option("--seed", settings->refine.seed, "order of the samples")->capture_default_str();
+  sub->add_option("--seed", settings->refine.seed, "order of the samples")
+      ->check(whole_number())
+      ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
   sub->add_option(
          "--resume", settings->resume_folder,

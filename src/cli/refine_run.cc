@@ -1,9 +1,11 @@
 #include "cli/refine_run.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/interruptible_source.h"
 #include "base/nearest.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
@@ -12,6 +14,7 @@
 #include "cli/refine_choices.h"
 #include "cli/run_folder.h"
 #include "cli/settings.h"
+#include "lwsvm/refine_state.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
@@ -36,6 +39,11 @@ T pick(const char* option, const std::string& word, const std::vector<std::pair<
 // so; validation samples that come apart from the training set are there for that purpose.
 bool may_know_validation(const ModelInfo& info, const Task& task) {
   return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
+}
+
+// Of a solve that is exact, rounding can leave a gap a little below zero, which would be shown as -0.00000.
+double gap_to_show(double gap) {
+  return std::abs(gap) < 5e-6 ? 0.0 : gap;
 }
 
 class RefineReporter final : public RefineObserver {
@@ -72,7 +80,7 @@ class RefineReporter final : public RefineObserver {
     if (bar_ && bar_->due())
       bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
                    fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual,
-                               p.gap, p.mean_step, p.epoch + 1));
+                               gap_to_show(p.gap), p.mean_step, p.epoch + 1));
     if (!p.epoch_end || !log_) return;
     log_->write({{"type", "inner"},
                  {"pass", pass_},
@@ -89,7 +97,7 @@ class RefineReporter final : public RefineObserver {
     bar_.reset();
     const std::string how = u.form == "sweep" ? fmt::format("eta {:<8.2g} step {:.2f}", u.eta, u.gamma)
                                               : fmt::format("{:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}",
-                                                            u.form, u.mu, u.epochs, u.gap);
+                                                            u.form, u.mu, u.epochs, gap_to_show(u.gap));
     terminal_.line("pass {} {:<10} {}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass, u.layer, how, u.before, u.after,
                    u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
                    format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
@@ -133,13 +141,9 @@ class RefineReporter final : public RefineObserver {
     timer_.restart();
   }
 
-  bool stop_requested() override {
-    if (interrupted()) {
-      save();
-      return true;
-    }
-    return false;
-  }
+  // What there is is saved when the refiner has come back: within a race for eta, for one, it holds weights
+  // that are only tried.
+  bool stop_requested() override { return interrupted(); }
 
   // What must be done after the last move is not a move's to take.
   double seconds_left() override {
@@ -278,6 +282,7 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
   const Stopwatch clock;
+  const InterruptGuard guard;
   std::optional<SavedRun> saved = open_saved("refine", settings);
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
@@ -286,7 +291,8 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
-  const Threads threads(common.threads);
+  stop_if_interrupted("loading the data");
+  const Threads threads = start_threads(common, terminal);
   fit_input(model, settings.normalize, task.data, threads, terminal);
   RefineOptions options = refine_options(settings, model, terminal);
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
@@ -295,9 +301,14 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   double test_seconds = 0;
   if (!saved) {
     const Stopwatch watch;
-    NetworkQuality start = evaluate_quality(model, task, Regulariser(model.graph, 0), threads);
+    NetworkQuality start = evaluate_start(model, task, Regulariser(model.graph, 0), threads);
     options.evaluation_seconds = watch.seconds();
     const double hinge = start.train_loss;  // lambda may depend on it
+    if (!std::isfinite(hinge))
+      fail("refine",
+           "{}: the loss on the training samples is not a finite number: activations or scores are too large "
+           "for float32; check how the pixels are normalised (--normalize, --scale)",
+           settings.input);
     options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
     const Regulariser regulariser = make_regulariser(model.graph, options);
     start.objective = regulariser.value(model.graph.parameters()) + hinge;
@@ -314,7 +325,12 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   RefineReporter reporter(terminal, settings, model, clock, time_limit);
   reporter.reserve(1.25 * test_seconds + 0.2);
-  Refiner refiner(model.graph, task.training, &task.validation, task.loss, options, threads);
+  constexpr const char* preparing = "preparing the first move";
+  InterruptibleSource training(task.training, preparing), validation(task.validation, preparing);
+  stop_if_interrupted(preparing);
+  Refiner refiner(model.graph, training, &validation, task.loss, options, threads);
+  training.disarm();  // from here on there is a network to write
+  validation.disarm();
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
         "the network may have been trained on the {} validation samples; they then flatter it as it is, "
@@ -325,9 +341,10 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   announce(settings, model, refiner.regulariser(), centre, threads, terminal);
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
-  const InterruptGuard guard;
   reporter.attach(refiner, log ? &*log : nullptr);
   if (saved) {
+    check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
+                       task.training.size());
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
     if (settings.limit_counts_all_starts) reporter.count_earlier(refiner.seconds());
@@ -336,7 +353,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     reporter.save();  // so that a run can be resumed from its first moment on
   }
   const RefineEnd end = refiner.run(reporter);
-  if (end != RefineEnd::stopped) reporter.save();
+  reporter.save();
   refiner.keep_chosen(reporter.seconds_left());
   note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);

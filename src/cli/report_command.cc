@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/report_pages.h"
 
 namespace lwsvm::cli {
@@ -24,7 +25,7 @@ int report(const Common& common, ReportCommand command) {
   if (common.json) {
     const nlohmann::ordered_json result{
         {"report", command.output}, {"runs", command.runs}, {"warnings", outcome.warnings}};
-    fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(result));
   } else {
     fmt::print("{} run{} -> {}\n", command.runs.size(), command.runs.size() == 1 ? "" : "s", command.output);
   }

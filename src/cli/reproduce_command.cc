@@ -5,6 +5,7 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/report_pages.h"
 #include "cli/reproduce_parts.h"
 #include "cli/reproduce_plan.h"
@@ -44,7 +45,7 @@ void write_page(const Common& common, const Plan& plan, const PartResults& resul
 
 void print(const Common& common, const Plan& plan, const PartResults& results) {
   if (common.json)
-    fmt::print("{}\n", results_json(plan, results).dump());
+    fmt::print("{}\n", json_text(results_json(plan, results)));
   else
     fmt::print("{}\n{}\n-> {}: table.md, table.csv, table.tex, results.json, report.html\n",
                readable_table(plan, results).str(), plan.caption, plan.options.out);
@@ -63,7 +64,13 @@ int reproduce(Common common, const ReproduceOptions& options) {
       terminal.line("{}: was finished before", place);
     } else {
       terminal.line("{}: {}", place, described(part));
-      RunResult run = run_part(common, plan, part, terminal);
+      RunResult run;
+      try {
+        run = run_part(common, plan, part, terminal);
+      } catch (const Interrupted&) {  // before it had begun
+        run.over = false;
+        run.exit_code = interrupt_exit_code();
+      }
       if (!run.over) {
         terminal.line("stopped in {}; the same command goes on with it", place);
         return run.exit_code;

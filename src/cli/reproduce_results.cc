@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/machine.h"
 #include "base/version.h"
+#include "cli/json_text.h"
 #include "cli/reproduce_parts.h"
 
 namespace lwsvm::cli {
@@ -168,7 +169,7 @@ void write_results(const Plan& plan, const PartResults& results) {
   write_file_atomically(out / "table.md", table.markdown() + "\n" + plan.caption + "\n");
   write_file_atomically(out / "table.csv", exact_table(plan, results).csv());
   write_file_atomically(out / "table.tex", table.latex(plan.caption));
-  write_file_atomically(out / "results.json", results_json(plan, results).dump(2) + "\n");
+  write_file_atomically(out / "results.json", json_text(results_json(plan, results), 2) + "\n");
 }
 
 }  // namespace lwsvm::cli

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/version.h"
@@ -39,6 +40,7 @@ void check_output(const char* command, const std::string& output, const std::str
     fail(command, "{}: there is no folder {}; make it first, or give another -o", output, folder.string());
   if (!input.empty() && fs::exists(path) && fs::exists(input) && fs::equivalent(input, path))
     fail(command, "{} would overwrite the network it starts from; give another -o", output);
+  if (fs::is_directory(folder)) check_writable(path);
 }
 
 std::filesystem::path checkpoint_path(const std::string& folder) {
@@ -56,6 +58,13 @@ void save_run(Checkpoint& checkpoint, const std::string& folder, const std::stri
   checkpoint.save(checkpoint_path(folder));
 }
 
+void fail_other_version(const std::string& folder, const std::string& problem) {
+  fail("resume",
+       "{}: the run was begun by another version of lwsvm, whose settings this one ({}) cannot read: {}; go "
+       "on with that version, or begin anew",
+       folder, version_line(), problem);
+}
+
 SavedRun load_run(const std::string& folder, const std::string& command) {
   const auto path = checkpoint_path(folder);
   if (!std::filesystem::exists(path))
@@ -65,13 +74,19 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
   run.folder = fs::absolute(folder).lexically_normal().string();
   run.checkpoint = Checkpoint::load(path);
   const nlohmann::json& meta = run.checkpoint.meta();
-  if (meta.value("command", "") != command) fail("resume", "{} is not a run of `lwsvm {}`", folder, command);
-  run.settings = meta.at("settings");
-  run.log_offset = meta.at("log_offset");
+  fs::path begun_in;
+  try {
+    if (meta.at("command") != command) fail("resume", "{} is not a run of `lwsvm {}`", folder, command);
+    run.settings = meta.at("settings");
+    run.log_offset = meta.at("log_offset");
+    begun_in = meta.at("working_folder").get<std::string>();
+  } catch (const nlohmann::json::exception& error) {
+    fail_other_version(folder, error.what());
+  }
   const auto bytes = run.checkpoint.get<std::uint8_t>("model");
   run.model = from_onnx_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
-  if (const fs::path begun_in = meta.at("working_folder").get<std::string>(); fs::is_directory(begun_in))
-    fs::current_path(begun_in);
+  std::error_code ignored;
+  if (fs::is_directory(begun_in, ignored)) fs::current_path(begun_in);
   return run;
 }
 

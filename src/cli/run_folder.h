@@ -50,6 +50,9 @@ struct SavedRun {
   Model model;
   std::uint64_t log_offset = 0;
 };
+// Throws Error: this is not how this version writes the settings of a run.
+[[noreturn]] void fail_other_version(const std::string& folder, const std::string& problem);
+
 // Also goes to the folder where the run was begun, if that is still there, so that the relative paths among
 // its settings mean what they meant. Throws Error where there is no checkpoint, or one of another command.
 SavedRun load_run(const std::string& folder, const std::string& command);
@@ -62,7 +65,11 @@ std::optional<SavedRun> open_saved(const std::string& command, Settings& setting
   const std::string output =
       settings.output.empty() ? "" : std::filesystem::absolute(settings.output).string();
   SavedRun saved = load_run(settings.resume_folder, command);
-  take_settings(saved.settings, settings);
+  try {
+    take_settings(saved.settings, settings);
+  } catch (const nlohmann::json::exception& error) {
+    fail_other_version(saved.folder, error.what());
+  }
   settings.run_folder = saved.folder;
   if (!output.empty()) settings.output = output;
   return saved;

@@ -1,25 +1,38 @@
 #include "cli/run_result.h"
 
+#include "base/interruptible_source.h"
 #include "net/evaluator.h"
 
 namespace lwsvm::cli {
 
 using nlohmann::json;
 
-NetworkQuality evaluate_quality(const Model& model, const Task& task, const Regulariser& regulariser,
-                                const Threads& threads) {
+namespace {
+
+NetworkQuality evaluate_parts(const Model& model, const SampleSource& training,
+                              const SampleSource& validating, const Loss& loss,
+                              const Regulariser& regulariser, const Threads& threads) {
   Evaluator evaluator(model.graph, threads);
-  const LossSums train = evaluator.evaluate(task.training, task.loss);
+  const LossSums train = evaluator.evaluate(training, loss);
   NetworkQuality quality;
   quality.objective = evaluator.objective(train, regulariser);
   quality.train_loss = train.mean_loss();
   quality.train_accuracy = train.accuracy();
-  if (task.validation.size() > 0) {
-    const LossSums validation = evaluator.evaluate(task.validation, task.loss);
+  if (validating.size() > 0) {
+    const LossSums validation = evaluator.evaluate(validating, loss);
     quality.val_accuracy = validation.accuracy();
     quality.val_loss = validation.mean_loss();
   }
   return quality;
+}
+
+}  // namespace
+
+NetworkQuality evaluate_start(const Model& model, const Task& task, const Regulariser& regulariser,
+                              const Threads& threads) {
+  constexpr const char* doing = "looking at the network as it is";
+  return evaluate_parts(model, InterruptibleSource(task.training, doing),
+                        InterruptibleSource(task.validation, doing), task.loss, regulariser, threads);
 }
 
 json with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads) {
@@ -35,7 +48,8 @@ json with_test(const NetworkQuality& quality, const Model& model, const Task& ta
 
 json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
                 const Threads& threads) {
-  return with_test(evaluate_quality(model, task, regulariser, threads), model, task, threads);
+  return with_test(evaluate_parts(model, task.training, task.validation, task.loss, regulariser, threads),
+                   model, task, threads);
 }
 
 std::string quality_line(const json& quality) {

@@ -23,9 +23,9 @@ struct RunResult {
 // such a part, "accuracy": that of the test part, else of the training part}.
 nlohmann::json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
                           const Threads& threads);
-// All but the test part.
-NetworkQuality evaluate_quality(const Model& model, const Task& task, const Regulariser& regulariser,
-                                const Threads& threads);
+// All but the test part, of a network that nothing has been done to yet: throws Interrupted at Ctrl-C.
+NetworkQuality evaluate_start(const Model& model, const Task& task, const Regulariser& regulariser,
+                              const Threads& threads);
 // The same of a network whose quality is known but for the test part.
 nlohmann::json with_test(const NetworkQuality& quality, const Model& model, const Task& task,
                          const Threads& threads);

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/svm_data.h"
 #include "cli/task.h"
 #include "data/margin_csv.h"
@@ -43,6 +45,7 @@ void check_output(const SvmCommand& command) {
     if (!input.empty() && fs::exists(input) && fs::exists(command.output) &&
         fs::equivalent(input, command.output))
       fail("svm", "{} would overwrite its input; give another -o", command.output);
+  check_writable(command.output);
 }
 
 Model make_model(const SvmCommand& command, const SvmData& data, const Normalization& normalization) {
@@ -173,7 +176,7 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
                  {"finished", summary.reason != StopReason::interrupted}});
   if (!command.output.empty()) record["model"] = command.output;
   if (common.json)
-    fmt::print("{}\n", record.dump());
+    fmt::print("{}\n", json_text(record));
   else
     fmt::print("{}  {}{}\n", line, format_duration(summary.seconds),
                command.output.empty() ? "" : "  -> " + command.output);
@@ -181,20 +184,21 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
 
 int svm(const Common& common, SvmCommand command) {
   Terminal terminal(stderr, common.quiet);
+  const InterruptGuard guard;
   command.solver.validate();
   check_output(command);
   command.source.data_dir = common.data_dir;
   const SvmData data(command.source);
+  stop_if_interrupted("loading the data");
   const Normalization normalization = svm_normalization(data, command.normalize.parse(data.data));
   const MarginMatrix margin =
       command.delta.empty()
           ? MarginMatrix(data.data.classes)
           : MarginMatrix(data.data.classes, read_margin_matrix(command.delta, data.data.classes));
   Model model = make_model(command, data, normalization);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   announce(terminal, command, data, threads);
 
-  InterruptGuard guard;
   const std::vector<float> features = feature_matrix(data.train, data.data.shape, normalization);
   SvmReporter reporter(terminal, command.solver.relative_gap);
   const MulticlassSvmResult result =
@@ -245,7 +249,9 @@ void add_svm(CLI::App& app, Common& common) {
       "--val", command->source.validation,
       "validation samples taken from the training set: a count or a fraction (default: as for train; "
       "none of a LIBSVM file)");
-  sub->add_option("--split-seed", command->source.split_seed, "seed of that split")->capture_default_str();
+  sub->add_option("--split-seed", command->source.split_seed, "seed of that split")
+      ->check(whole_number())
+      ->capture_default_str();
   command->normalize.add_to(*sub);
   command->normalize.add_per_pixel_to(*sub);
   sub->add_option("--delta", command->delta,
@@ -256,7 +262,9 @@ void add_svm(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option("--max-epochs", command->solver.max_epochs, "most epochs")->capture_default_str();
   sub->add_option("--batch", command->solver.batch_size, "samples improved together")->capture_default_str();
-  sub->add_option("--seed", command->solver.seed, "seed of the order of samples")->capture_default_str();
+  sub->add_option("--seed", command->solver.seed, "seed of the order of samples")
+      ->check(whole_number())
+      ->capture_default_str();
   sub->add_option("-o,--output", command->output, "ONNX file to write (default: none)");
   add_common_options(*sub, common);
   sub->callback([command, &common] { common.exit_code = svm(common, *command); });

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "cli/commands.h"
 #include "data/margin_csv.h"
 
 namespace lwsvm::cli {
@@ -54,8 +55,10 @@ void TaskOptions::add_to(CLI::App& command) {
       "--val", validation,
       "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
       "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
-  command.add_option("--split-seed", split_seed,
-                     "seed of that split (default: 0, or as the network was trained)");
+  command
+      .add_option("--split-seed", split_seed,
+                  "seed of that split (default: 0, or as the network was trained)")
+      ->check(whole_number());
   command.add_option("--delta", delta,
                      "CSV file with the margin matrix, C x C, row = predicted, column = true");
 }

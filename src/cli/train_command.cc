@@ -1,5 +1,6 @@
 // lwsvm train: trains a network from scratch or from a file with a classic solver.
 #include "cli/commands.h"
+#include "cli/json_text.h"
 #include "cli/training_run.h"
 #include "model/arch.h"
 
@@ -10,7 +11,7 @@ int train(const Common& common, const TrainSettings& settings) {
   Terminal terminal(stderr, common.quiet);
   const RunResult result = run_training(common, settings, terminal);
   if (common.json)
-    fmt::print("{}\n", result.values.dump());
+    fmt::print("{}\n", json_text(result.values));
   else
     fmt::print("{}  -> {}\n", quality_line(result.values), result.values["model"].get<std::string>());
   return result.exit_code;
@@ -60,6 +61,7 @@ void add_train(CLI::App& app, Common& common) {
                                             "epochs between evaluations of the objective")
                                 ->capture_default_str();
   sub->add_option("--seed", settings->train.seed, "seed of initial weights, batch order and dropout")
+      ->check(whole_number())
       ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
   sub->add_option(

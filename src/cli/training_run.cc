@@ -1,7 +1,10 @@
 #include "cli/training_run.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -91,6 +94,25 @@ void announce(const TrainSettings& settings, const Task& task, const Model& mode
                 settings.train.lambda, settings.train.batch, threads.count());
 }
 
+// The checkpoint's network is an ONNX file of the kind that was read, which may hold its numbers as float16
+// or times a factor. Training goes on from what they are, not from what such a file can hold.
+constexpr const char* kParametersKey = "train.parameters";
+constexpr const char* kStatisticsKey = "train.statistics";
+
+void save_unrounded(Checkpoint& checkpoint, const Model& model) {
+  if (!model.source) return;  // a file of ours, which holds float32
+  checkpoint.put_view(kParametersKey, std::span<const float>(model.graph.parameters()));
+  checkpoint.put_view(kStatisticsKey, std::span<const float>(model.graph.statistics()));
+}
+
+void restore_unrounded(const Checkpoint& checkpoint, Graph& graph) {
+  if (!checkpoint.has(kParametersKey)) return;
+  std::ranges::copy(checkpoint.get<float>(kParametersKey, graph.parameters().size()),
+                    graph.parameters().begin());
+  std::ranges::copy(checkpoint.get<float>(kStatisticsKey, graph.statistics().size()),
+                    graph.statistics().begin());
+}
+
 // Shows, logs and saves what happens; decides when to stop.
 class TrainReporter final : public TrainObserver {
  public:
@@ -143,6 +165,7 @@ class TrainReporter final : public TrainObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     trainer_.save(checkpoint);
+    save_unrounded(checkpoint, model_);
     save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, log_->sync());
     timer_.restart();
   }
@@ -161,8 +184,17 @@ class TrainReporter final : public TrainObserver {
 };
 
 // Throws Error where fewer epochs are asked of a run than it has done.
-void restore(Trainer& trainer, const SavedRun& saved, const TrainSettings& settings, Terminal& terminal) {
+void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRun& saved,
+             const TrainSettings& settings, Terminal& terminal) {
+  const auto position = saved.checkpoint.get<std::uint64_t>("trainer.position", 2);
+  if (position[0] > std::numeric_limits<int>::max() || position[1] > static_cast<std::uint64_t>(samples))
+    fail(
+        "checkpoint",
+        "{}: the run has done {} epochs and {} samples of the next, of {}: the checkpoint belongs to another "
+        "data set or another version of lwsvm; start anew",
+        saved.folder, position[0], position[1], samples);
   trainer.restore(saved.checkpoint);
+  restore_unrounded(saved.checkpoint, graph);
   const int begun = trainer.epoch() + (trainer.within_epoch() ? 1 : 0);
   if (settings.train.epochs < begun)
     fail("train", "{}: --epochs {} is less than the {} that the run has {}; give more, or begin another run",
@@ -187,6 +219,7 @@ std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
 }  // namespace
 
 RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
+  const InterruptGuard guard;
   std::optional<SavedRun> saved = open_saved("train", settings);
   if (saved) {
     settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
@@ -197,8 +230,9 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   settings.train.validate();
   if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
   std::optional<Model> given = given_model(settings, saved);
-  const Threads threads(common.threads);
+  const Threads threads = start_threads(common, terminal);
   const Task task(settings.task, given ? &given->info : nullptr);
+  stop_if_interrupted("loading the data");
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
     fit_input(model, settings.normalize, task.data, threads, terminal);
@@ -208,13 +242,13 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   complete(settings, model, task.data, saved.has_value());
   check_output("train", settings.output, settings.init, settings.run_folder);
   note_training(settings, task, model);
+  stop_if_interrupted("preparing the first epoch");
 
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
   announce(settings, task, model, threads, terminal);
-  if (saved) restore(trainer, *saved, settings, terminal);
+  if (saved) restore(trainer, model.graph, task.training.size(), *saved, settings, terminal);
   std::optional<RunLog> log = open_log(settings, task, saved);
   saved.reset();  // its memory
-  const InterruptGuard guard;
   TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
   if (log) reporter.write_to(*log);
   reporter.save();  // so that a run can be resumed from its first moment on
@@ -235,6 +269,11 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
                       ? ""
                       : fmt::format("; go on with `lwsvm train --resume {}`", settings.run_folder));
   result.values = quality_of(model, task, Regulariser(model.graph, settings.train.lambda), threads);
+  if (const double objective = result.values["objective"]; result.over && !std::isfinite(objective))
+    fail("train",
+         "{} is written, but its objective is not a finite number: activations or scores are too large for "
+         "float32; check how the pixels are normalised (--scale, --std), or try a smaller --lr",
+         settings.output);
   result.values["epochs"] = trainer.epoch();
   result.values["seconds"] = trainer.seconds();
   result.values["model"] = settings.output;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace lwsvm {
 
@@ -42,7 +43,8 @@ std::size_t InputFile::read(void* out, std::size_t bytes) {
   auto* to = static_cast<std::uint8_t*>(out);
   std::size_t done = 0;
   while (done < bytes) {
-    const auto chunk = static_cast<unsigned>(std::min<std::size_t>(bytes - done, 1u << 30));
+    stop_if_interrupted("loading the data");
+    const auto chunk = static_cast<unsigned>(std::min<std::size_t>(bytes - done, 1u << 24));
     const int got = gzread(static_cast<gzFile>(file_), to + done, chunk);
     if (got <= 0) break;
     done += static_cast<std::size_t>(got);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 
 namespace lwsvm {
@@ -75,6 +76,7 @@ Samples make_samples(const SyntheticOptions& options, const std::vector<Pattern>
   std::vector<std::int32_t> labels(count);
   std::vector<double> image(size);
   for (std::size_t i = 0; i < count; ++i) {
+    stop_if_interrupted("loading the data");
     Random random(options.seed, stream, i);
     const std::size_t own = i % patterns.size();
     const std::size_t other = (own + 1 + random.below(patterns.size() - 1)) % patterns.size();

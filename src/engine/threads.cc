@@ -19,7 +19,12 @@ namespace {
 
 constexpr int kSpinsBeforeSleep = 2000;  // some ten microseconds: about what waking a thread costs
 
-thread_local bool inside_for_each = false;
+// Which for_each this thread is inside of, if any: of which pool, and as which of its workers.
+struct Inside {
+  const void* pool = nullptr;
+  int worker = 0;
+};
+thread_local Inside inside;
 
 void relax() {
 #if defined(__x86_64__)
@@ -55,8 +60,16 @@ FlushToZeroScope::~FlushToZeroScope() = default;
 
 class Threads::Pool {
  public:
-  explicit Pool(int count) : count_(count) {
-    for (int worker = 1; worker < count; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+  // Makes do with fewer threads where the system grants no more: results do not depend on their number.
+  explicit Pool(int count) : count_(1) {
+    threads_.reserve(static_cast<std::size_t>(count - 1));
+    try {
+      for (int worker = 1; worker < count; ++worker) {
+        threads_.emplace_back([this, worker] { serve(worker); });
+        ++count_;
+      }
+    } catch (const std::exception&) {  // count() says how many there are
+    }
   }
 
   ~Pool() {
@@ -117,7 +130,7 @@ class Threads::Pool {
   void work(int worker) {
     const SingleThreadScope single;
     const FlushToZeroScope flush;
-    inside_for_each = true;
+    inside = {this, worker};
     for (int piece = next_.fetch_add(1); piece < pieces_; piece = next_.fetch_add(1)) {
       try {
         (*body_)(piece, worker);
@@ -126,7 +139,7 @@ class Threads::Pool {
         if (!failure_) failure_ = std::current_exception();
       }
     }
-    inside_for_each = false;
+    inside = {};
   }
 
   int count_;
@@ -151,10 +164,12 @@ int Threads::count() const {
 }
 
 void Threads::for_each(int pieces, const std::function<void(int, int)>& body) const {
-  if (pieces <= 1 || pool_->count() == 1 || inside_for_each) {
+  if (pieces <= 1 || pool_->count() == 1 || inside.pool) {
     const SingleThreadScope single;
     const FlushToZeroScope flush;
-    for (int piece = 0; piece < pieces; ++piece) body(piece, 0);
+    // Inside a for_each of the same pool other workers may be here too, each with buffers of its own.
+    const int worker = inside.pool == pool_.get() ? inside.worker : 0;
+    for (int piece = 0; piece < pieces; ++piece) body(piece, worker);
     return;
   }
   pool_->run(pieces, body);

@@ -50,10 +50,12 @@ class FlushToZeroScope {
 };
 
 // A handle: copies share their threads. One for_each at a time; called from inside another it runs on that
-// thread.
+// thread, as that worker. A for_each of other Threads does not belong inside one: it would run as worker 0 on
+// every thread.
 class Threads {
  public:
-  explicit Threads(int count = 0);  // 0: as many as there are cores
+  // 0: as many as there are cores. Where the system refuses to start so many, there are fewer: see count().
+  explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads&);
   Threads& operator=(const Threads&);

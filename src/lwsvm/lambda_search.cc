@@ -67,7 +67,14 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
   double best = -1;
   for (double lambda : lambdas) {
     solver.set_regularisation(lambda, 0);
-    const Summary summary = solver.solve(stopping);
+    const Summary summary = solver.solve(
+        stopping, [&](const SolveProgress&) { return !options.stop_requested || !options.stop_requested(); });
+    if (summary.reason == StopReason::interrupted) break;
+    if (summary.reason == StopReason::overflow)
+      fail("lambda",
+           "--lambda auto cannot solve the SVM of layer '{}': its inputs are too large for float32; give a "
+           "lambda, or check how the pixels are normalised",
+           graph.node(node).name);
     LambdaTrial trial;
     trial.lambda = lambda;
     trial.epochs = summary.epochs;

@@ -31,7 +31,8 @@ struct LambdaSearchOptions {
   int batch = 200;
   std::uint64_t memory = std::uint64_t{4} << 30;
   std::uint64_t seed = 0;
-  std::vector<float> centre;  // of the regulariser, for lambda_search_layer's weights; empty: zero
+  std::function<bool()> stop_requested;  // asked often; the search then ends with the best so far
+  std::vector<float> centre;             // of the regulariser, for lambda_search_layer's weights; empty: zero
 };
 
 int lambda_search_layer(const Graph& graph);  // whose SVM is solved: the last that can be opened

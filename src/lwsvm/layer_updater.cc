@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "base/stopwatch.h"
 
 namespace lwsvm {
@@ -95,6 +96,10 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
     update.work += solve_work(summary);
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
+    if (summary.reason == StopReason::overflow) {
+      reject_overflow(update);
+      break;
+    }
     if (options_.search == Search::full && !out_of_time && widen(summary)) continue;
 
     const Candidate candidate = best_candidate(summary, out_of_time);
@@ -173,7 +178,11 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
 }
 
 void LayerUpdater::open_restored(int node, std::uint64_t seed) {
-  const auto level = static_cast<int>(pending_->get<std::uint64_t>("solve.level", 1)[0]);
+  const std::uint64_t stored_level = pending_->get<std::uint64_t>("solve.level", 1)[0];
+  if (stored_level > static_cast<std::uint64_t>(free_layer_count(graph_, node)))
+    fail("checkpoint", "layer '{}' has no {} layers after it: start without this checkpoint",
+         graph_.node(node).name, stored_level);
+  const auto level = static_cast<int>(stored_level);
   const double mu = pending_->get<double>("solve.mu", 1)[0];
   open(node, level, mu, seed, linearise(node, level));
   StateArchive archive = StateArchive::loading_from(*pending_);
@@ -223,7 +232,17 @@ void LayerUpdater::describe_solve(const Summary& summary, LayerUpdate& update) c
   update.mu = active_->mu;
 }
 
-// Of the last iterate and the weighted average the one with the lower true objective, left in the graph.
+// The solver's weights are of no use, and it cannot go on: the layer stays as it was, and next time has less
+// room.
+void LayerUpdater::reject_overflow(LayerUpdate& update) {
+  set_weights(active_->node, active_->anchor);
+  update.gap = update.primal = update.dual = 0;
+  update.next_mu = options_.mu || is_paper() ? active_->mu : 4 * active_->mu;
+  update.reason = to_string(StopReason::overflow);
+}
+
+// Of the last iterate and the weighted average the one with the lower true objective, left in the graph. If
+// neither has a finite one, F(w) is infinite and the graph holds w_t.
 LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, bool in_haste) {
   ActiveSolve& active = *active_;
   const Regulariser& regulariser = ground_.regulariser;
@@ -249,6 +268,11 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
   if (!average_only) consider(active.solver.weights().exact, true);
   if (average_only || !active.problem->is_svm_layer()) consider(active.solver.average_weights(), false);
 
+  if (chosen.empty()) {
+    set_weights(active.node, active.anchor);
+    best.trial.model = current_.objective;
+    return best;
+  }
   set_weights(active.node, chosen);
   const WeightVector point{std::span<const float>(chosen)};
   if (in_haste) {  // what the model says would take another look at all samples
@@ -270,7 +294,8 @@ bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, Mo
   const double mu =
       options_.mu || is_paper() ? active.mu : next_mu(candidate.trial, verdict, active.mu, options_.lambda);
   update.next_mu = mu;
-  if (verdict == Verdict::accept || is_paper()) {  // the paper takes whatever comes
+  const bool finite = std::isfinite(candidate.trial.after);
+  if (verdict == Verdict::accept || (is_paper() && finite)) {  // the paper takes whatever comes
     update.accepted = true;
     update.reason = fmt::format("{}, r = {:.2f}", to_string(summary.reason), candidate.trial.ratio());
     result.training = candidate.training;
@@ -283,7 +308,8 @@ bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, Mo
   }
   // The model was wrong: less trust; at last a wider space, where H bounds the loss from further above. In
   // this order, because a wider space costs a convolution a psi for each sample.
-  update.reason = "the objective would have risen";
+  update.reason = finite ? "the objective would have risen" : "the objective would not have been finite";
+  if (!finite && mu == active.mu) return true;  // fixed: nothing would hold the next attempt back
   if (++active.attempt >= kMostAttempts) return true;
   const bool last_attempt = active.attempt + 1 == kMostAttempts;
   if (last_attempt && options_.search == Search::automatic && widen(summary)) return false;

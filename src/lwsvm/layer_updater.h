@@ -77,6 +77,7 @@ class LayerUpdater {
   bool widen(const Summary& summary);
   void describe_solve(const Summary& summary, LayerUpdate& update) const;
   Candidate best_candidate(const Summary& summary, bool in_haste);
+  void reject_overflow(LayerUpdate& update);
   double solve_work(const Summary& summary) const;
   bool settle(const Candidate& candidate, const Summary& summary, MoveResult& result);
   int first_level(int node) const;

@@ -143,6 +143,10 @@ void Refiner::begin() {
   if (started_) return;
   const Stopwatch watch;
   start_ = options_.start ? *options_.start : quality(evaluator_->evaluate(*train_, loss_));
+  if (!std::isfinite(start_.objective))
+    fail("refine",
+         "the network's objective is not a finite number: its scores are too large for float32; check the "
+         "normalisation of the input");
   evaluation_seconds_ = options_.start ? options_.evaluation_seconds : watch.seconds();
   current_ = best_ = start_;
   start_parameters_ = best_parameters_ = graph_.parameters();

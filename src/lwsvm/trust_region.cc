@@ -1,6 +1,7 @@
 #include "lwsvm/trust_region.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lwsvm {
 
@@ -9,6 +10,7 @@ double Trial::ratio() const {
 }
 
 Verdict judge(const Trial& trial) {
+  if (!std::isfinite(trial.after)) return Verdict::reject;
   if (trial.after < trial.before) return Verdict::accept;
   return trial.model < trial.before ? Verdict::reject : Verdict::solve_further;
 }

@@ -7,6 +7,7 @@
 //                              also where m(w) >= F_t: the problem was too hard for its epochs
 //   F(w) >= F_t, m(w) <  F_t   reject: the model was wrong; restore w_t, mu *= 4, solve again
 //   F(w) >= F_t, m(w) >= F_t   the solve was too rough: solve further, mu untouched
+//   F(w) is not finite         reject: w has left the range of float32
 //
 // Where mu starts depends on what the model is: the loss itself (an SVM layer): at its floor; a bound on the
 // loss from above (everything behind the layer is searched), which cannot be wrong by much: lambda; neither

@@ -10,8 +10,10 @@ double hinge(const float* scores, const float* margins, int classes, int truth, 
              float weight) {
   int worst = 0;
   double top = -HUGE_VAL;
+  bool not_a_number = false;  // which no comparison would show
   for (int y = 0; y < classes; ++y) {
     const double augmented = static_cast<double>(margins[y]) + static_cast<double>(scores[y]);
+    not_a_number = not_a_number || std::isnan(augmented);
     if (augmented > top) {
       top = augmented;
       worst = y;
@@ -24,7 +26,7 @@ double hinge(const float* scores, const float* margins, int classes, int truth, 
       gradient[truth] = -weight;
     }
   }
-  return top - static_cast<double>(scores[truth]);
+  return not_a_number ? std::nan("") : top - static_cast<double>(scores[truth]);
 }
 
 double cross_entropy(const float* scores, int classes, int truth, float* gradient, float weight) {

@@ -20,7 +20,10 @@ void RunLog::open(int flags) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | flags, 0644);
   if (descriptor_ < 0) fail("log", "{}: cannot open: {}", path_.string(), std::strerror(errno));
   // Where the file system knows no locks, there is none.
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+    remove_stale_temporaries(path_.parent_path());  // the folder is ours now
+    return;
+  }
   ::close(descriptor_);
   fail("log", "{}: another lwsvm is at work on this run; wait for its end, stop it, or give another folder",
        path_.string());

@@ -36,7 +36,10 @@ Summary BcfwSolver::solve(const StoppingOptions& stopping, const Observer& obser
   while (true) {
     if (!schedule_.in_epoch()) begin_epoch();
     while (schedule_.has_batch()) {
-      improve_next_batch();
+      if (!improve_next_batch()) {
+        finished_ = 1;
+        return summary(StopReason::overflow, watch.seconds());
+      }
       if (observer && !observer(progress(false, watch.seconds())))
         return summary(StopReason::interrupted, watch.seconds());
     }
@@ -81,16 +84,21 @@ void BcfwSolver::begin_epoch() {
   dual_at_epoch_start_ = state_.dual();
 }
 
-void BcfwSolver::improve_next_batch() {
+// Huge inputs can make a score, an inner product or the dual infinite. Every later batch would inherit that,
+// so the solve ends there. A gap that is finite can still move psi too far: then the dual says so.
+bool BcfwSolver::improve_next_batch() {
   const auto batch = schedule_.next_batch();
   gaps_.resize(batch.size());
   const BatchReport report = blocks_.improve(batch, state_, psi_change_, gaps_);
+  if (!std::isfinite(report.gap)) return false;
   state_.move(psi_change_, report.offset_change);
+  if (!std::isfinite(state_.dual())) return false;
   if (options_.average) average_.add(psi_change_);
   epoch_gap_ += report.gap / static_cast<double>(blocks_.samples());
   mean_step_ = report.mean_step;
   visits_ += batch.size();
   schedule_.finish_batch(gaps_);
+  return true;
 }
 
 void BcfwSolver::finish_epoch() {
@@ -186,6 +194,8 @@ void BcfwSolver::visit(StateArchive& archive) {
   blocks_.visit(archive);
   std::vector<std::uint64_t> random(random_.state().begin(), random_.state().end());
   archive.array_of_same_size("solver.random", random);
+  if (std::ranges::all_of(random, [](std::uint64_t word) { return word == 0; }))  // it would stay there
+    fail("checkpoint", "the state of the random numbers is damaged: start without this checkpoint");
   random_ = Random(Random::State{random[0], random[1], random[2], random[3]});
   archive.scalar("solver.lambda", options_.lambda);
   archive.scalar("solver.mu", options_.mu);

@@ -94,7 +94,7 @@ class BcfwSolver {
   bool at_final_mu() const { return state_.mu() == options_.mu; }
   void approach_mu();
   void begin_epoch();
-  void improve_next_batch();
+  bool improve_next_batch();  // false: the numbers have overflowed
   void finish_epoch();
   double gap_estimate() const;
   SolveProgress progress(bool epoch_end, double seconds) const;

@@ -1,6 +1,7 @@
 #include "ssvm/frank_wolfe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -21,7 +22,7 @@ BatchReport FrankWolfe::improve(std::span<const std::int32_t> blocks, const Dual
   std::copy_if(gaps.begin(), gaps.end(), std::back_inserter(moving_gaps_),
                [](double gap) { return gap > 0; });
   LWSVM_CHECK(directions.count() == std::ssize(moving_gaps_));
-  if (moving_gaps_.empty()) {
+  if (moving_gaps_.empty() || !std::isfinite(report.gap)) {  // the solver ends what has overflowed
     std::fill(psi_change.begin(), psi_change.end(), 0.0f);
     return report;
   }
@@ -34,7 +35,7 @@ BatchReport FrankWolfe::improve(std::span<const std::int32_t> blocks, const Dual
   steps_.assign(count, 0.0f);
   std::size_t moving = 0;
   for (std::size_t b = 0; b < count; ++b) {
-    if (gaps[b] <= 0) continue;
+    if (!(gaps[b] > 0)) continue;
     steps_[b] = moving_steps_[moving++];
     report.offset_change += steps_[b] * gaps[b];
     report.mean_step += steps_[b] / static_cast<double>(moving_steps_.size());

@@ -39,7 +39,7 @@ const Directions& LabelOracle::find_planes(std::span<const std::int32_t> samples
     const int best = found_[b] = augment(margin_, truth, row);
     losses[b] = static_cast<double>(row[best]) - row[truth];  // Delta(truth, truth) = 0
     gaps[b] = static_cast<double>(row[best]) - blocks_.dot(samples[b], row);
-    if (gaps[b] <= 0) continue;
+    if (!(gaps[b] > 0)) continue;
     const std::span<float> seed(seeds_.data() + positions_.size() * classes, classes);
     positions_.push_back(static_cast<std::int32_t>(b));
     blocks_.read(samples[b], seed);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "ssvm/svm_layer.h"
+#include "ssvm/vector_math.h"
 
 namespace lwsvm {
 namespace {
@@ -52,6 +54,14 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
   check_shape(result.model, features.size(), labels.size());
   if (!std::all_of(features.begin(), features.end(), [](float x) { return std::isfinite(x); }))
     fail("svm", "the features contain NaN or infinity");
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const float* row = features.data() + i * width;
+    if (!(exact_dot(row, row, width) <= std::numeric_limits<float>::max()))
+      fail("svm",
+           "the features of sample {} are too large for float32, which cannot hold their squares; scale "
+           "them down",
+           i);
+  }
 
   DenseFeatures rows(features.data(), samples, width);
   SvmLayer layer(rows, labels, margin, threads);
@@ -68,6 +78,9 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
   stopping.relative_gap = options.relative_gap;
   stopping.max_epochs = options.max_epochs;
   result.summary = solver.solve(stopping, observer);
+  if (result.summary.reason == StopReason::overflow)
+    fail("svm",
+         "the features are too large: their inner products leave the range of float32; scale them down");
   result.dual_bytes = layer.block_bytes();
   const auto w = solver.weights().rounded;
   const auto split = w.begin() + margin.classes() * width;

@@ -66,7 +66,7 @@ const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samp
   moving_inputs_.clear();
   int moving = 0;
   for (std::size_t b = 0; b < samples.size(); ++b) {
-    if (gaps[b] <= 0) continue;
+    if (!(gaps[b] > 0)) continue;
     const float* slope = found_slopes_.data() + b * p;
     const float* input = planes_.inputs + b * q;
     moving_slopes_.insert(moving_slopes_.end(), slope, slope + p);
@@ -137,7 +137,7 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
   rows_of_.assign(blocks.size(), -1);
   std::int32_t moving = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    if (gaps[b] <= 0) continue;
+    if (!(gaps[b] > 0)) continue;
     const float* row = found_rows_.data() + b * n;
     if (moving != static_cast<std::int32_t>(b)) std::copy_n(row, n, found_rows_.data() + moving * n);
     rows_of_[b] = moving++;

@@ -26,6 +26,8 @@ std::string_view to_string(StopReason reason) {
       return "epochs used up";
     case StopReason::interrupted:
       return "interrupted";
+    case StopReason::overflow:
+      return "the numbers are too large for float32";
   }
   return "";
 }

@@ -25,7 +25,8 @@ struct StoppingOptions {
   void validate() const;
 };
 
-enum class StopReason { gap_closed, dual_stalled, max_epochs, interrupted };
+// overflow: the numbers have left the range of float32. What the solver holds is of no use.
+enum class StopReason { gap_closed, dual_stalled, max_epochs, interrupted, overflow };
 
 std::string_view to_string(StopReason reason);
 

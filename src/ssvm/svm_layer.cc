@@ -51,8 +51,9 @@ BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualS
     report.loss += highest - row[truth];
     report.gap += gaps[b];
   }
-  gather_active(samples, rows, gaps);
-  if (active_.empty()) {
+  const bool overflowed = !std::isfinite(report.gap);  // the solver ends that
+  if (!overflowed) gather_active(samples, rows, gaps);
+  if (overflowed || active_.empty()) {
     std::fill(psi_change.begin(), psi_change.end(), 0.0f);
     return report;
   }

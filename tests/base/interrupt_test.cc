@@ -11,7 +11,7 @@ namespace lwsvm {
 namespace {
 
 TEST(Interrupt, SignalSetsTheFlag) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const InterruptGuard guard;
     EXPECT_FALSE(interrupted());
     EXPECT_EQ(interrupt_exit_code(), 0);
@@ -87,6 +87,16 @@ TEST(InterruptDeathTest, SecondOneExitsAtOnce) {
         std::exit(0);
       },
       testing::ExitedWithCode(130), "");
+}
+
+TEST(Interrupt, StopsWhatAsksForItInsideAGuardOnly) {
+  {
+    const InterruptGuard guard;
+    EXPECT_NO_THROW(stop_if_interrupted("testing"));
+    request_interrupt();
+    EXPECT_THROW(stop_if_interrupted("testing"), Interrupted);
+  }
+  EXPECT_NO_THROW(stop_if_interrupted("testing")) << "outside the signal has ended the program";
 }
 
 }  // namespace

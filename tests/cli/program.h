@@ -56,7 +56,8 @@ class Process {
     }
     if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0 || ::chdir(folder.c_str()) != 0)
       ::_exit(99);
-    for (int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);  // a background shell ignores SIGINT
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+      ::signal(signal, SIG_DFL);  // a background shell ignores SIGINT, nohup SIGHUP
     prepare();
     ::execv(LWSVM_BINARY, argv.data());
     ::_exit(99);
@@ -70,6 +71,16 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) { ::kill(child_, signal); }
+
+  std::string err_so_far() const { return read_file(streams_ / "err"); }
+
+  // Whether it has a handler of its own for this signal by now.
+  bool handles(int signal) const {
+    const std::string status = read_file("/proc/" + std::to_string(child_) + "/status");
+    const std::size_t caught = status.find("SigCgt:");
+    if (caught == std::string::npos) return false;
+    return (std::stoull(status.substr(caught + 7), nullptr, 16) >> (signal - 1) & 1) != 0;
+  }
 
   Result wait() {
     int status = 0;

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "cli/foreign_files.h"
 #include "cli/program.h"
 #include "report/run_log.h"
 
@@ -33,6 +34,12 @@ class Resume : public testing::TestWithParam<const char*> {
     if (command_ == "train") {
       arguments_ = {"train",    "--data", data,      "--arch", "conv4x3-bn-relu-pool2-dense8-relu-dropout0.2",
                     "--epochs", "4",      "--batch", "20"};
+    } else if (command_ == "train, float16" || command_ == "train, bfloat16") {
+      half_precision_file(command_ == "train, float16" ? onnx::TensorProto::FLOAT16
+                                                       : onnx::TensorProto::BFLOAT16);
+      arguments_ = {"train", "--data",      data,  "--init",  "half.onnx", "--epochs",
+                    "4",     "--normalize", "0-1", "--batch", "20"};
+      command_ = "train";
     } else {
       make_network(folder_.path(), "base.onnx", small_net, data);
       arguments_ = {"refine",  "base.onnx", "--data",       data, "--passes", "2",
@@ -46,6 +53,19 @@ class Resume : public testing::TestWithParam<const char*> {
     const Result result = run(folder_.path(), start("whole"), checkpoint_often);
     length_ = std::chrono::duration<double>(Clock::now() - begin).count();
     ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+
+  // Weights of two bytes, which round what training has come to.
+  void half_precision_file(int type) {
+    File file({1, 1, 8, 8}, 13, {1, 4});
+    file.model().set_producer_name("pytorch");
+    for (const auto& [name, dims] : {std::pair<const char*, Shape>{"w", {4, 64}}, {"b", {4}}}) {
+      convert(file.floats(name, dims, small_weights(dims, 1)), type, true);
+      File::set(file.node("Cast", {name}, std::string(name) + "32"), "to", int{onnx::TensorProto::FLOAT});
+    }
+    file.node("Flatten", {"x"}, "f");
+    File::set(file.node("Gemm", {"f", "w32", "b32"}), "transB", 1);
+    save(file.model(), folder_ / "half.onnx");
   }
 
   Arguments start(const std::string& name) const {
@@ -154,7 +174,8 @@ TEST_P(Resume, LogEndsWithWhatJsonSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, Resume,
-                         testing::Values("train", "refine", "refine, centred", "refine, sweeps"));
+                         testing::Values("train", "train, float16", "train, bfloat16", "refine",
+                                         "refine, centred", "refine, sweeps"));
 
 TEST(ResumedRefine, StaysWhereItEndedByItself) {
   TemporaryFolder folder;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
@@ -131,6 +133,38 @@ TEST(Threads, LeaveTheCallersArithmeticAlone) {
   EXPECT_EQ(denormal_product(), before);
   EXPECT_THROW(threads.for_each(8, [](int, int) { throw std::runtime_error("no"); }), std::runtime_error);
   EXPECT_EQ(denormal_product(), before);
+}
+
+// Each worker has buffers of its own, and a nested loop must not use another's.
+TEST(Threads, NestedLoopsKeepTheirWorker) {
+  const Threads threads(3);
+  std::atomic<int> others = 0;
+  std::vector<std::atomic<int>> seen(3);
+  threads.for_each(300, [&](int, int outer) {
+    ++seen[static_cast<std::size_t>(outer)];
+    threads.for_each(2, [&](int, int inner) {
+      others += inner != outer;
+      threads.for_each(1, [&](int, int innermost) { others += innermost != outer; });
+    });
+  });
+  EXPECT_EQ(others, 0);
+}
+
+// In a process of its own, because the limit holds for the whole process. With stacks of 30 TB hardly a
+// thread can be started.
+TEST(ThreadsDeathTest, MakeDoWithFewer) {
+  const auto with_huge_stacks = [] {
+    pthread_attr_t attributes;
+    if (::pthread_attr_init(&attributes) != 0 ||
+        ::pthread_attr_setstacksize(&attributes, std::size_t{30} << 40) != 0 ||
+        ::pthread_setattr_default_np(&attributes) != 0)
+      std::exit(1);
+    const Threads threads(16);
+    std::atomic<int> visits = 0;
+    threads.for_each(100, [&](int, int worker) { visits += worker < threads.count(); });
+    std::exit(threads.count() >= 1 && threads.count() < 16 && visits == 100 ? 0 : 2);
+  };
+  EXPECT_EXIT(with_huge_stacks(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -672,5 +672,52 @@ TEST(Refiner, RefusesBadInput) {
   EXPECT_THAT(message_of(graph, train, loss, {}), HasSubstr("not numbers"));
 }
 
+// Weights that make activations, inner products or scores overflow: the moves are rejected, or the network is
+// refused; it is never left with something that is not a number.
+TEST(Refiner, SurvivesNetworksWhoseNumbersOverflow) {
+  int ran = 0, refused = 0, rejected = 0;
+  for (const NamedNet& net : all_nets())
+    for (const double scale : {1e8, 1e20, 1e30, 1e37})
+      for (const Moves moves : kAllMoves)
+        for (const RefineMode mode : {RefineMode::standard, RefineMode::paper}) {
+          if (mode == RefineMode::paper && moves != Moves::layers) continue;
+          SCOPED_TRACE(testing::Message() << net.name << ", " << scale << ", " << static_cast<int>(moves));
+          Graph graph = net.make(20);
+          std::vector<int> scaled = refinable_layers(graph);
+          if (scale < 1e37) scaled.resize(1);  // else all, and no score is finite
+          for (int node : scaled) {
+            const ParameterRange range = graph.node(node).trained;
+            for (std::int64_t i = range.begin; i < range.end(); ++i)
+              graph.parameters()[at(i)] *= static_cast<float>(scale);
+          }
+          const VectorSource train = clusters(40, 1), validation = clusters(20, 101);
+          const Loss loss = zero_one_loss();
+          RefineOptions options = small_options(1e-3, moves);
+          options.mode = mode;
+          options.max_epochs = 2;
+          options.passes = 1;
+          RefineObserver observer;
+          Refiner refiner(graph, train, &validation, loss, options, Threads(2));
+          try {
+            refiner.run(observer);
+          } catch (const Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr("not a finite number"));
+            ++refused;
+            continue;
+          }
+          refiner.keep_chosen();
+          ++ran;
+          rejected += refiner.rejected();
+          if (mode == RefineMode::standard) {
+            EXPECT_EQ(refiner.rises(), 0);
+          }
+          EXPECT_TRUE(std::isfinite(refiner.current().objective));
+          for (float w : graph.parameters()) ASSERT_TRUE(std::isfinite(w));
+        }
+  EXPECT_GT(ran, 20);
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(rejected, 5);
+}
+
 }  // namespace
 }  // namespace lwsvm

@@ -64,5 +64,11 @@ TEST(TrustRegion, MuNeverFallsBelowItsFloor) {
   EXPECT_DOUBLE_EQ(now, 0.01 * lambda);
 }
 
+TEST(TrustRegion, RejectsWhatIsNotFinite) {
+  for (const double after : {std::nan(""), HUGE_VAL, -HUGE_VAL})
+    for (const double model : {0.5, 1.5, std::nan("")})
+      EXPECT_EQ(judge({1.0, after, model}), Verdict::reject) << after << ", " << model;
+}
+
 }  // namespace
 }  // namespace lwsvm

@@ -121,5 +121,17 @@ TEST(MarginMatrix, SaysWhatIsWrongWithIt) {
   EXPECT_THAT(message(2, {0, 1, 1, 0.5f}), HasSubstr("diagonal"));
 }
 
+// A comparison with NaN is false, so that a search for the largest score passes over it.
+TEST(Loss, AScoreThatIsNotANumberIsNotPassedOver) {
+  Random random(3);
+  for (const Loss& loss : losses(3, random))
+    for (std::size_t bad = 0; bad < 3; ++bad) {
+      std::vector<float> scores{0.5f, 1.0f, -0.5f};
+      scores[bad] = std::nanf("");
+      for (std::int32_t label : {0, 1, 2})
+        EXPECT_TRUE(std::isnan(loss.evaluate(scores.data(), std::vector{label}, nullptr, 1.0f).loss));
+    }
+}
+
 }  // namespace
 }  // namespace lwsvm

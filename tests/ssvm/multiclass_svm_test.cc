@@ -135,5 +135,12 @@ TEST(MulticlassSvm, RefusesBadInput) {
   EXPECT_THROW(MarginMatrix(2, std::vector<float>{1, 1, 1, 0}), Error);
 }
 
+TEST(MulticlassSvm, FeaturesWhoseProductsOverflowAreRefused) {
+  auto data = toys::clouds(60, 4, 3, 1.0, 3);
+  for (float& feature : data.features) feature *= 1e30f;
+  EXPECT_THROW(train_multiclass_svm(data.features, data.width, data.labels, MarginMatrix(3), {}, Threads(1)),
+               Error);
+}
+
 }  // namespace
 }  // namespace lwsvm

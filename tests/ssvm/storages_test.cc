@@ -1,6 +1,7 @@
 // The three block forms, the exact solver and the checkpoint on one linear problem.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -256,6 +257,26 @@ TEST(Storages, LabelFormStaysWithin16BytesPerSampleAndNonzero) {
     EXPECT_TRUE(!p.epoch_end || within(static_cast<SvmLayer&>(*exact.blocks).points()));
     return true;
   });
+}
+
+// Inner products of 1e30 do not fit float32, those of 1e15 do; an anchor of 1e30 makes the scores infinite.
+TEST(Storages, NumbersThatOverflowEndTheSolveInEveryForm) {
+  const Threads threads(2);
+  const auto margin = toys::random_margin(4, 5);
+  for (const Form form : kForms)
+    for (const float scale : {1e15f, 1e25f, 1e37f})
+      for (const double anchor_scale : {0.0, 1.0, 1e30}) {
+        SCOPED_TRACE(testing::Message() << static_cast<int>(form) << ", " << scale << ", " << anchor_scale);
+        auto data = toys::clouds(60, 4, 4, 1.2, 3);
+        for (float& feature : data.features) feature *= scale;
+        const auto anchor = toys::random_weights(data.dimension(), anchor_scale, 6);
+        Machine machine(data, margin, form, some_options(12), threads, anchor);
+        const Summary summary = machine.solver->solve(epochs(5));
+        if (scale > 1e30f && anchor_scale > 1) {
+          EXPECT_EQ(summary.reason, StopReason::overflow);
+        }
+        EXPECT_TRUE(summary.reason == StopReason::overflow || std::isfinite(summary.dual));
+      }
 }
 
 }  // namespace
