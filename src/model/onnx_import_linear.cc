@@ -95,11 +95,20 @@ void import_matmul(NodeImport& node) {
             {node.tensor(product.x)}, {{"weight", std::move(product.weights)}}, product.batch_axis);
 }
 
+// Up to opset 13 the outputs tell, mean and variance of the batch beside the result (opset 6 and older may
+// take that back by is_test); then an attribute.
+bool trains_batch_norm(const NodeImport& node) {
+  if (node.opset() >= 14) return node.integer("training_mode", 0) != 0;
+  if (node.integer("is_test", 0) != 0) return false;
+  for (int k = 1; k < node.outputs(); ++k)
+    if (node.has_output(k)) return true;
+  return false;
+}
+
 void import_batch_norm(NodeImport& node) {
   node.expect_inputs(5, 5);
   node.expect_batch_first(0);
-  if (node.integer("training_mode", 0) != 0)
-    node.fail("it is in training mode; export the model for inference");
+  if (trains_batch_norm(node)) node.fail("it is in training mode; export the model for inference");
   if (node.integer("spatial", 1) == 0) node.fail("BatchNormalization with spatial = 0 is not supported");
   const float epsilon = node.real("epsilon", 1e-5f);
   const float momentum = one_minus_momentum(node.real("momentum", 0.9f));

@@ -187,6 +187,26 @@ TEST(OnnxReader, UnsupportedOperatorsNameTheNearestThatWorks) {
   }
 }
 
+// Up to opset 13 it is the outputs that say so, then an attribute.
+TEST(OnnxReader, BatchNormalizationInTrainingModeIsRefused) {
+  const auto error = [](std::int64_t opset, int outputs, const char* flag, bool named = true) {
+    File file({0, 3, 2, 2}, opset);
+    for (const char* name : {"scale", "shift", "mean", "variance"}) file.floats(name, {3});
+    onnx::NodeProto& node = file.node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"});
+    for (int k = 1; k < outputs; ++k) node.add_output(named ? "out" + std::to_string(k) : "");
+    if (flag) File::set(node, flag, 1);
+    return file.error();
+  };
+  for (std::int64_t opset : {1, 6, 7, 9, 13}) {
+    EXPECT_THAT(error(opset, 5, nullptr), HasSubstr("training mode")) << opset;
+    EXPECT_EQ(error(opset, 1, nullptr), "no error") << opset;
+    EXPECT_EQ(error(opset, 5, nullptr, false), "no error") << opset;
+  }
+  EXPECT_EQ(error(6, 5, "is_test"), "no error");
+  EXPECT_THAT(error(15, 3, "training_mode"), HasSubstr("training mode"));
+  EXPECT_EQ(error(15, 1, nullptr), "no error");
+}
+
 TEST(OnnxReader, WhatWouldMixTheSamplesOfABatchIsRefused) {
   const auto refused = [](const char* op, const std::function<void(File&, onnx::NodeProto&)>& complete,
                           std::int64_t batch = 0) {
