@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/refine_run.h"
+#include "cli/run_folder.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -87,12 +88,17 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--keep", settings->keep, "best (by validation accuracy) or last")->capture_default_str();
   sub->add_option("--seed", settings->refine.seed, "order of the samples")->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
-  sub->add_option(
-         "--resume", settings->resume_folder,
-         "go on with the run in this folder, with its settings; -o and --time-limit may be given anew")
+  sub->add_option("--resume", settings->resume_folder,
+                  "go on with the run in this folder, with its settings; -o, --time-limit, --passes and "
+                  "--keep may be given "
+                  "anew")
+      ->check(CLI::ExistingDirectory)
       ->excludes(run);
   add_common_options(*sub, common);
-  sub->callback([settings, &common] { common.exit_code = refine(common, *settings); });
+  sub->callback([settings, sub, &common] {
+    settings->given = given_options(*sub);
+    common.exit_code = refine(common, *settings);
+  });
 }
 
 }  // namespace lwsvm::cli

@@ -45,9 +45,10 @@ class RefineReporter final : public RefineObserver {
                  const Stopwatch& clock, double time_limit)
       : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
 
-  void attach(Refiner& refiner, RunLog* log) {
+  void attach(Refiner& refiner, RunLog* log, std::uint32_t data_checksum) {
     refiner_ = &refiner;
     log_ = log;
+    data_checksum_ = data_checksum;
   }
 
   void on_open(int pass, const std::string& layer) override {
@@ -129,7 +130,8 @@ class RefineReporter final : public RefineObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     refiner_->save(checkpoint);
-    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, log_->sync());
+    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, data_checksum_,
+             log_->sync());
     timer_.restart();
   }
 
@@ -161,6 +163,7 @@ class RefineReporter final : public RefineObserver {
   double time_limit_, reserved_ = 0;
   Refiner* refiner_ = nullptr;
   RunLog* log_ = nullptr;
+  std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
   int pass_ = 0;
   std::string layer_;
@@ -239,7 +242,12 @@ void announce(const RefineSettings& settings, const Model& model, const Regulari
 std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task, double lambda,
                                const std::optional<SavedRun>& saved) {
   if (settings.run_folder.empty()) return std::nullopt;
-  if (saved) return RunLog(settings.run_folder, saved->log_offset);
+  if (saved) {
+    RunLog log(settings.run_folder, saved->log_offset);
+    if (const json asked = settings_of(settings); asked != saved->settings)
+      log.write({{"type", "resume"}, {"settings", asked}});
+    return log;
+  }
   RunLog log(settings.run_folder);
   auto record = run_record("refine", settings_of(settings), task);
   record["lambda"] = lambda;
@@ -278,14 +286,18 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
   const Stopwatch clock;
-  std::optional<SavedRun> saved = open_saved("refine", settings);
+  // Where the data lie is meant from the folder where the user is, and may change.
+  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  std::optional<SavedRun> saved =
+      open_saved("refine", settings, {"--passes", "--keep", "--time-limit", "--output"});
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
   check_output("refine", settings.output, settings.input, settings.run_folder);
-  if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
+  if (!data_dir.empty()) settings.task.data_dir = data_dir;
 
   Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
   const Task task(settings.task, &model.info);
+  if (saved) check_same_data(*saved, task);
   const Threads threads(common.threads);
   fit_input(model, settings.normalize, task.data, threads, terminal);
   RefineOptions options = refine_options(settings, model, terminal);
@@ -326,7 +338,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
   const InterruptGuard guard;
-  reporter.attach(refiner, log ? &*log : nullptr);
+  reporter.attach(refiner, log ? &*log : nullptr, log ? checksum(task.data) : 0);
   if (saved) {
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();

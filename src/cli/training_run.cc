@@ -95,7 +95,10 @@ class TrainReporter final : public TrainObserver {
                 const Trainer& trainer)
       : terminal_(terminal), settings_(settings), model_(model), samples_(samples), trainer_(trainer) {}
 
-  void write_to(RunLog& log) { log_ = &log; }
+  void write_to(RunLog& log, std::uint32_t data_checksum) {
+    log_ = &log;
+    data_checksum_ = data_checksum;
+  }
 
   void on_batch(int epoch, std::int64_t done, double running_loss) override {
     if (!bar_)
@@ -135,7 +138,8 @@ class TrainReporter final : public TrainObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     trainer_.save(checkpoint);
-    save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, log_->sync());
+    save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, data_checksum_,
+             log_->sync());
     timer_.restart();
   }
 
@@ -148,6 +152,7 @@ class TrainReporter final : public TrainObserver {
   std::int64_t samples_;
   const Trainer& trainer_;
   RunLog* log_ = nullptr;
+  std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
   CheckpointTimer timer_;
 };
@@ -179,18 +184,18 @@ std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
 }  // namespace
 
 RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
-  std::optional<SavedRun> saved = open_saved("train", settings);
-  if (saved) {
-    settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
-    settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
-  }
+  // Where the data lie is meant from the folder where the user is, and may change.
+  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  std::optional<SavedRun> saved =
+      open_saved("train", settings, {"--epochs", "--eval-every", "--time-limit", "--output"});
   if (!settings.time_limit.empty())
     settings.train.time_limit = parse_duration(settings.time_limit, "time-limit");
   settings.train.validate();
-  if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
+  if (!data_dir.empty()) settings.task.data_dir = data_dir;
   std::optional<Model> given = given_model(settings, saved);
   const Threads threads(common.threads);
   const Task task(settings.task, given ? &given->info : nullptr);
+  if (saved) check_same_data(*saved, task);
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
     fit_input(model, settings.normalize, task.data, threads, terminal);
@@ -208,7 +213,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   saved.reset();  // its memory
   const InterruptGuard guard;
   TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
-  if (log) reporter.write_to(*log);
+  if (log) reporter.write_to(*log, checksum(task.data));
   reporter.save();  // so that a run can be resumed from its first moment on
   const TrainOutcome outcome = trainer.run(reporter);
   if (outcome == TrainOutcome::diverged)
