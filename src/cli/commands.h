@@ -22,6 +22,8 @@ struct Common {
 enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
 
 void add_common_options(CLI::App& command, Common& common);
+// --output-name, for networks of several outputs.
+void add_output_name_option(CLI::App& command, std::string& name);
 
 void add_train(CLI::App& app, Common& common);
 void add_refine(CLI::App& app, Common& common);

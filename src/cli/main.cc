@@ -19,6 +19,12 @@ void add_common_options(CLI::App& command, Common& common) {
                      "folder with the data sets (default: the XDG cache folder)");
 }
 
+void add_output_name_option(CLI::App& command, std::string& name) {
+  command.add_option("--output-name", name,
+                     "which output of the file holds the scores, where it has several (default: the only one "
+                     "of real numbers)");
+}
+
 namespace {
 
 int run(int argc, char** argv) {

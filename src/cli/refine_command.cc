@@ -47,6 +47,7 @@ void add_refine(CLI::App& app, Common& common) {
       app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
   sub->footer(kFooter);
   sub->add_option("network", settings->input, "ONNX file to refine");
+  add_output_name_option(*sub, settings->output_name);
   settings->task.add_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);

@@ -295,7 +295,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   check_output("refine", settings.output, settings.input, settings.run_folder);
   if (!data_dir.empty()) settings.task.data_dir = data_dir;
 
-  Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
+  Model model = saved ? std::move(saved->model) : read_onnx(settings.input, settings.output_name);
   const Task task(settings.task, &model.info);
   if (saved) check_same_data(*saved, task);
   const Threads threads(common.threads);

@@ -17,6 +17,7 @@ struct RefineSettings {
   TaskOptions task;
   NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder;
+  std::string output_name;         // of the file's outputs; the written network remembers it
   std::string resume_folder;       // settings then come from there, but for time_limit ...
   std::vector<std::string> given;  // ... and these, if they may change: "--passes", ...
   std::string layers = "all";

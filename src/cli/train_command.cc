@@ -37,6 +37,7 @@ void add_train(CLI::App& app, Common& common) {
       sub->add_option("--arch", settings->arch, "network to build: a name or a string, see below")
           ->capture_default_str();
   sub->add_option("--init", settings->init, "start from this ONNX file instead")->excludes(arch);
+  add_output_name_option(*sub, settings->output_name);
   sub->add_option("-o,--output", settings->output,
                   "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
   sub->add_option("--solver", settings->train.solver, "adagrad, adadelta, adam or nesterov")

@@ -33,7 +33,7 @@ std::string default_output(const TrainSettings& settings, const DataSet& data) {
 std::optional<Model> given_model(const TrainSettings& settings, std::optional<SavedRun>& saved) {
   if (saved) return std::move(saved->model);
   if (settings.init.empty()) return std::nullopt;
-  return read_onnx(settings.init);
+  return read_onnx(settings.init, settings.output_name);
 }
 
 Model new_model(const TrainSettings& settings, const Task& task) {

@@ -17,7 +17,8 @@ struct TrainSettings {
   NormalizeOptions normalize;
   TrainOptions train;
   std::string arch = "mnist";
-  std::string init;  // a network to start from, instead of `arch`
+  std::string init;         // a network to start from, instead of `arch`
+  std::string output_name;  // of its outputs; the written network remembers it
   std::string output;
   std::string run_folder;
   std::string resume_folder;       // settings then come from there ...
