@@ -45,8 +45,9 @@ class RefineReporter final : public RefineObserver {
                  const Stopwatch& clock, double time_limit)
       : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
 
-  void attach(Refiner& refiner, RunLog* log, std::uint32_t data_checksum) {
+  void attach(Refiner& refiner, RunLog* log, const ModelInfo& as_read, std::uint32_t data_checksum) {
     refiner_ = &refiner;
+    as_read_ = &as_read;
     log_ = log;
     data_checksum_ = data_checksum;
   }
@@ -130,6 +131,7 @@ class RefineReporter final : public RefineObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     refiner_->save(checkpoint);
+    put_notes(*as_read_, checkpoint);
     save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, data_checksum_,
              log_->sync());
     timer_.restart();
@@ -162,6 +164,7 @@ class RefineReporter final : public RefineObserver {
   const Stopwatch& clock_;
   double time_limit_, reserved_ = 0;
   Refiner* refiner_ = nullptr;
+  const ModelInfo* as_read_ = nullptr;
   RunLog* log_ = nullptr;
   std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
@@ -256,9 +259,14 @@ std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task,
   return log;
 }
 
+// Every accepted update changes weights, and no other does.
+bool is_unchanged(const Refiner& refiner, const RefineOptions& options) {
+  return options.keep == Keep::last ? refiner.updates() == refiner.rejected() : refiner.best_move() == 0;
+}
+
 std::string kept_text(const Refiner& refiner, const RefineOptions& options) {
   if (options.keep == Keep::last) return "the network of the last move is written";
-  if (refiner.best_move() == 0) return "nothing was better than the start, which is written";
+  if (refiner.best_move() == 0) return "nothing was better than the start, which is written as it was";
   const std::string which =
       fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
   return refiner.kept_share() == 1 ? which + ", is written"
@@ -300,6 +308,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   if (saved) check_same_data(*saved, task);
   const Threads threads(common.threads);
   fit_input(model, settings.normalize, task.data, threads, terminal);
+  const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   RefineOptions options = refine_options(settings, model, terminal);
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
   options.centre = std::move(centre.weights);
@@ -338,7 +347,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
   const InterruptGuard guard;
-  reporter.attach(refiner, log ? &*log : nullptr, log ? checksum(task.data) : 0);
+  reporter.attach(refiner, log ? &*log : nullptr, as_read, log ? checksum(task.data) : 0);
   if (saved) {
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
@@ -350,7 +359,10 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const RefineEnd end = refiner.run(reporter);
   if (end != RefineEnd::stopped) reporter.save();
   refiner.keep_chosen(reporter.seconds_left());
-  note_regulariser(refiner.regulariser(), model);
+  if (is_unchanged(refiner, options))
+    model.info = as_read;
+  else
+    note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
 
   RunResult result;

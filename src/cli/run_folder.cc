@@ -120,6 +120,29 @@ nlohmann::json resumed_settings(const SavedRun& saved, const nlohmann::json& ask
   return settings;
 }
 
+// As MessagePack, which takes the bytes of other programs as they are.
+void put_notes(const ModelInfo& info, Checkpoint& checkpoint) {
+  const nlohmann::json notes{{"lambda", info.lambda ? nlohmann::json(*info.lambda) : nlohmann::json()},
+                             {"data", info.data},
+                             {"classes", info.classes},
+                             {"class_names", info.class_names},
+                             {"metadata", info.metadata}};
+  checkpoint.put("notes", nlohmann::json::to_msgpack(notes));
+}
+
+ModelInfo notes_of(const Checkpoint& checkpoint, ModelInfo info) {
+  if (!checkpoint.has("notes")) return info;
+  const auto bytes = checkpoint.get<std::uint8_t>("notes");
+  const auto notes = nlohmann::json::from_msgpack(bytes.begin(), bytes.end());
+  info.lambda.reset();
+  if (const auto& lambda = notes.at("lambda"); !lambda.is_null()) info.lambda = lambda.get<double>();
+  notes.at("data").get_to(info.data);
+  notes.at("classes").get_to(info.classes);
+  notes.at("class_names").get_to(info.class_names);
+  notes.at("metadata").get_to(info.metadata);
+  return info;
+}
+
 void check_same_data(const SavedRun& saved, const Task& task) {
   if (saved.data_checksum && *saved.data_checksum != checksum(task.data))
     fail("resume",

@@ -45,6 +45,12 @@ void save_run(Checkpoint& checkpoint, const std::string& folder, const std::stri
               const nlohmann::json& settings, const Model& model, std::uint32_t data_checksum,
               std::uint64_t log_offset);
 
+// What a network's file says of itself, before a run notes what it did: a network that did not change is
+// written with that. Kept in the checkpoint.
+void put_notes(const ModelInfo& info, Checkpoint& checkpoint);
+// Of `info` if the checkpoint has none.
+ModelInfo notes_of(const Checkpoint& checkpoint, ModelInfo info);
+
 struct SavedRun {
   std::string folder;  // absolute
   Checkpoint checkpoint;

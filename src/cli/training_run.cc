@@ -95,8 +95,9 @@ class TrainReporter final : public TrainObserver {
                 const Trainer& trainer)
       : terminal_(terminal), settings_(settings), model_(model), samples_(samples), trainer_(trainer) {}
 
-  void write_to(RunLog& log, std::uint32_t data_checksum) {
+  void write_to(RunLog& log, const ModelInfo& as_read, std::uint32_t data_checksum) {
     log_ = &log;
+    as_read_ = &as_read;
     data_checksum_ = data_checksum;
   }
 
@@ -138,6 +139,7 @@ class TrainReporter final : public TrainObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     trainer_.save(checkpoint);
+    put_notes(*as_read_, checkpoint);
     save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, data_checksum_,
              log_->sync());
     timer_.restart();
@@ -151,6 +153,7 @@ class TrainReporter final : public TrainObserver {
   const Model& model_;
   std::int64_t samples_;
   const Trainer& trainer_;
+  const ModelInfo* as_read_ = nullptr;
   RunLog* log_ = nullptr;
   std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
@@ -201,6 +204,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
     fit_input(model, settings.normalize, task.data, threads, terminal);
   else
     check_fit(model, task.data);
+  const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   check_storable(model);
   complete(settings, model, task.data, saved.has_value());
   check_output("train", settings.output, settings.init, settings.run_folder);
@@ -213,7 +217,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   saved.reset();  // its memory
   const InterruptGuard guard;
   TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
-  if (log) reporter.write_to(*log, checksum(task.data));
+  if (log) reporter.write_to(*log, as_read, checksum(task.data));
   reporter.save();  // so that a run can be resumed from its first moment on
   const TrainOutcome outcome = trainer.run(reporter);
   if (outcome == TrainOutcome::diverged)
@@ -225,6 +229,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   result.over = outcome != TrainOutcome::stopped;
   result.exit_code = result.over ? done : interrupt_exit_code();
   round_to_storage(model);
+  if (!settings.init.empty() && trainer.epoch() == 0 && !trainer.within_epoch()) model.info = as_read;
   write_onnx(model, settings.output);
   if (!result.over)
     terminal.line("stopped; the network so far is in {}{}", settings.output,

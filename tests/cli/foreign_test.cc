@@ -484,5 +484,31 @@ TEST(ForeignOutputs, OneIsChosenByName) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
 }
 
+// Nothing is claimed of a network that did not change: neither a lambda nor what it was trained on.
+TEST(ForeignNotes, AreNotAddedWhereNothingChanged) {
+  const TemporaryFolder folder;
+  save(small_file().model(), folder / "theirs.onnx");
+  const Arguments options{"--data", small_data, "--normalize", "0-1", "--anyway"};
+  const auto keys = [&](const std::string& name) {
+    std::vector<std::string> all;
+    for (const auto& entry : load(folder / name).metadata_props()) all.push_back(entry.key());
+    return all;
+  };
+  const auto well = [&](const Arguments& arguments) {
+    const Result result = run(folder.path(), arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  };
+  well(Arguments{"refine", "theirs.onnx", "--passes", "0", "-o", "same.onnx", "--run", "run"} + options);
+  EXPECT_THAT(keys("same.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well({"refine", "--resume", "run"});
+  EXPECT_THAT(keys("same.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well(Arguments{"train", "--init", "theirs.onnx", "--epochs", "0", "-o", "untrained.onnx"} + options);
+  EXPECT_THAT(keys("untrained.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well({"refine", "--resume", "run", "--passes", "1", "--keep", "last"});
+  EXPECT_THAT(keys("same.onnx"),
+              testing::IsSupersetOf({"lwsvm.lambda", "lwsvm.data", "lwsvm.split", "lwsvm.loss",
+                                     "lwsvm.centre", "lwsvm.layers", "lwsvm.normalize"}));
+}
+
 }  // namespace
 }  // namespace lwsvm::cli
