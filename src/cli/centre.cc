@@ -49,9 +49,10 @@ bool same_shapes(const Node& a, const Node& b) {
 
 // The weights of `path` for the layers of the graph, found by name. A layer that it does not have is new and
 // pulled to zero.
-std::vector<float> weights_of_file(const fs::path& path, const Graph& graph, std::span<const int> layers,
+std::vector<float> weights_of_file(const fs::path& path, const Model& model, std::span<const int> layers,
                                    Terminal& terminal) {
-  const Graph other = read_onnx(path.string()).graph;
+  const Graph& graph = model.graph;
+  const Graph other = read_onnx(path.string(), noted_output(model.info)).graph;
   std::vector<float> weights(graph.parameters().size(), 0.0f);
   std::vector<std::string> missing;
   for (int node : layers) {
@@ -114,7 +115,7 @@ Centre centre_of_file(const fs::path& path, const Model& model, std::span<const 
                       Terminal& terminal) {
   if (!fs::exists(path))
     fail("centre", "there is no file {}; --centre takes start, zero or an ONNX file", path.string());
-  return {true, path, sha256_of_file(path), weights_of_file(path, model.graph, layers, terminal)};
+  return {true, path, sha256_of_file(path), weights_of_file(path, model, layers, terminal)};
 }
 
 }  // namespace

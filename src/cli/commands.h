@@ -23,6 +23,8 @@ struct Common {
 enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
 
 void add_common_options(CLI::App& command, Common& common);
+// --output-name, for networks of several outputs.
+void add_output_name_option(CLI::App& command, std::string& name);
 
 // As many as were asked for; a word where the system has granted fewer.
 Threads start_threads(const Common& common, Terminal& terminal);

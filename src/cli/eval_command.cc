@@ -21,12 +21,13 @@ struct EvalCommand {
   std::string split = "test";
   double lambda = -1;  // that of the network
   std::string centre;  // empty: that of the network
+  std::string output_name;
   bool loss_given = false;
 };
 
 int eval(const Common& common, EvalCommand command) {
   Terminal terminal(stderr, common.quiet);
-  Model model = read_onnx(command.model);
+  Model model = read_onnx(command.model, command.output_name);
   // The objective is that of the network's training, unless another loss is asked for.
   if (const auto known = model.info.metadata.find("lwsvm.loss");
       known != model.info.metadata.end() && !command.loss_given)
@@ -67,6 +68,7 @@ void add_eval(CLI::App& app, Common& common) {
   auto command = std::make_shared<EvalCommand>();
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", command->model, "ONNX file")->required();
+  add_output_name_option(*sub, command->output_name);
   command->task.add_to(*sub);
   command->task.add_loss_to(*sub);
   command->normalize.add_to(*sub);

@@ -21,6 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct InspectCommand {
+  std::string output_name;
   std::string model;
   std::int64_t samples = 50000;
   std::string memory = "4G";
@@ -165,7 +166,7 @@ void print_table(const Model& model, const Findings& found, const InspectCommand
 }
 
 int inspect(const Common& common, const InspectCommand& command) {
-  const Model model = read_onnx(command.model);
+  const Model model = read_onnx(command.model, command.output_name);
   const Findings found(model, command);
   if (common.json)
     print_json(model, found, command);
@@ -181,6 +182,7 @@ void add_inspect(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand(
       "inspect", "what a network is, which of its layers can be refined, and the memory that takes");
   sub->add_option("model", command->model, "ONNX file")->required();
+  add_output_name_option(*sub, command->output_name);
   sub->add_option("--samples", command->samples, "how many training samples the memory is for")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

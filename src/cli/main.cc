@@ -50,6 +50,12 @@ CLI::Validator whole_number() {
       "");
 }
 
+void add_output_name_option(CLI::App& command, std::string& name) {
+  command.add_option("--output-name", name,
+                     "which output of the file holds the scores, where it has several (default: the only one "
+                     "of real numbers)");
+}
+
 namespace {
 
 int run(int argc, char** argv) {

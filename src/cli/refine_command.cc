@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/json_text.h"
 #include "cli/refine_run.h"
+#include "cli/run_folder.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -47,6 +48,7 @@ void add_refine(CLI::App& app, Common& common) {
       app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
   sub->footer(kFooter);
   sub->add_option("network", settings->input, "ONNX file to refine");
+  add_output_name_option(*sub, settings->output_name);
   settings->task.add_to(*sub);
   settings->task.add_augment_to(*sub);
   settings->normalize.add_to(*sub);
@@ -90,12 +92,17 @@ void add_refine(CLI::App& app, Common& common) {
       ->check(whole_number())
       ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
-  sub->add_option(
-         "--resume", settings->resume_folder,
-         "go on with the run in this folder, with its settings; -o and --time-limit may be given anew")
+  sub->add_option("--resume", settings->resume_folder,
+                  "go on with the run in this folder, with its settings; -o, --time-limit, --passes and "
+                  "--keep may be given "
+                  "anew")
+      ->check(CLI::ExistingDirectory)
       ->excludes(run);
   add_common_options(*sub, common);
-  sub->callback([settings, &common] { common.exit_code = refine(common, *settings); });
+  sub->callback([settings, sub, &common] {
+    settings->given = given_options(*sub);
+    common.exit_code = refine(common, *settings);
+  });
 }
 
 }  // namespace lwsvm::cli

@@ -53,9 +53,11 @@ class RefineReporter final : public RefineObserver {
                  const Stopwatch& clock, double time_limit)
       : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
 
-  void attach(Refiner& refiner, RunLog* log) {
+  void attach(Refiner& refiner, RunLog* log, const ModelInfo& as_read, std::uint32_t data_checksum) {
     refiner_ = &refiner;
+    as_read_ = &as_read;
     log_ = log;
+    data_checksum_ = data_checksum;
   }
 
   void on_open(int pass, const std::string& layer) override {
@@ -137,7 +139,9 @@ class RefineReporter final : public RefineObserver {
     if (!log_) return;
     Checkpoint checkpoint;
     refiner_->save(checkpoint);
-    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, log_->sync());
+    put_notes(*as_read_, checkpoint);
+    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, data_checksum_,
+             log_->sync());
     timer_.restart();
   }
 
@@ -164,7 +168,9 @@ class RefineReporter final : public RefineObserver {
   const Stopwatch& clock_;
   double time_limit_, reserved_ = 0;
   Refiner* refiner_ = nullptr;
+  const ModelInfo* as_read_ = nullptr;
   RunLog* log_ = nullptr;
+  std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
   int pass_ = 0;
   std::string layer_;
@@ -243,7 +249,12 @@ void announce(const RefineSettings& settings, const Model& model, const Regulari
 std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task, double lambda,
                                const std::optional<SavedRun>& saved) {
   if (settings.run_folder.empty()) return std::nullopt;
-  if (saved) return RunLog(settings.run_folder, saved->log_offset);
+  if (saved) {
+    RunLog log(settings.run_folder, saved->log_offset);
+    if (const json asked = settings_of(settings); asked != saved->settings)
+      log.write({{"type", "resume"}, {"settings", asked}});
+    return log;
+  }
   RunLog log(settings.run_folder);
   auto record = run_record("refine", settings_of(settings), task);
   record["lambda"] = lambda;
@@ -252,9 +263,14 @@ std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task,
   return log;
 }
 
+// Every accepted update changes weights, and no other does.
+bool is_unchanged(const Refiner& refiner, const RefineOptions& options) {
+  return options.keep == Keep::last ? refiner.updates() == refiner.rejected() : refiner.best_move() == 0;
+}
+
 std::string kept_text(const Refiner& refiner, const RefineOptions& options) {
   if (options.keep == Keep::last) return "the network of the last move is written";
-  if (refiner.best_move() == 0) return "nothing was better than the start, which is written";
+  if (refiner.best_move() == 0) return "nothing was better than the start, which is written as it was";
   const std::string which =
       fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
   return refiner.kept_share() == 1 ? which + ", is written"
@@ -283,17 +299,22 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
   const Stopwatch clock;
   const InterruptGuard guard;
-  std::optional<SavedRun> saved = open_saved("refine", settings);
+  // Where the data lie is meant from the folder where the user is, and may change.
+  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  std::optional<SavedRun> saved =
+      open_saved("refine", settings, {"--passes", "--keep", "--time-limit", "--output"});
   if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
   if (settings.output.empty()) settings.output = default_output(settings.input);
   check_output("refine", settings.output, settings.input, settings.run_folder);
-  if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
+  if (!data_dir.empty()) settings.task.data_dir = data_dir;
 
-  Model model = saved ? std::move(saved->model) : read_onnx(settings.input);
+  Model model = saved ? std::move(saved->model) : read_onnx(settings.input, settings.output_name);
   const Task task(settings.task, &model.info);
   stop_if_interrupted("loading the data");
+  if (saved) check_same_data(*saved, task);
   const Threads threads = start_threads(common, terminal);
   fit_input(model, settings.normalize, task.data, threads, terminal);
+  const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   RefineOptions options = refine_options(settings, model, terminal);
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
   options.centre = std::move(centre.weights);
@@ -341,7 +362,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   announce(settings, model, refiner.regulariser(), centre, threads, terminal);
 
   std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
-  reporter.attach(refiner, log ? &*log : nullptr);
+  reporter.attach(refiner, log ? &*log : nullptr, as_read, log ? checksum(task.data) : 0);
   if (saved) {
     check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
                        task.training.size());
@@ -355,7 +376,10 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   const RefineEnd end = refiner.run(reporter);
   reporter.save();
   refiner.keep_chosen(reporter.seconds_left());
-  note_regulariser(refiner.regulariser(), model);
+  if (is_unchanged(refiner, options))
+    model.info = as_read;
+  else
+    note_regulariser(refiner.regulariser(), model);
   write_onnx(model, settings.output);
 
   RunResult result;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "cli/commands.h"
@@ -16,7 +17,9 @@ struct RefineSettings {
   TaskOptions task;
   NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder;
-  std::string resume_folder;  // settings then come from there, but for time_limit, and output if given
+  std::string output_name;         // of the file's outputs; the written network remembers it
+  std::string resume_folder;       // settings then come from there, but for time_limit ...
+  std::vector<std::string> given;  // ... and these, if they may change: "--passes", ...
   std::string layers = "all";
   std::string lambda;  // empty: the network's own
   std::string centre;  // of the regulariser: start, zero, a file; empty: by the kind of network (centre.h)

@@ -206,7 +206,7 @@ TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std
 
 ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPlace place(run.folder);
-  Model before = read_onnx(run.input), after = read_onnx(run.output);
+  Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
   if (const auto noted = after.info.metadata.find(kNormalizeKey); noted != after.info.metadata.end())
     before.info.metadata.insert(*noted);

@@ -123,8 +123,7 @@ void copy_run(const fs::path& from, const fs::path& to) {
 RunResult run_settings(const Common& common, const Part& part, TrainSettings settings, Terminal& terminal) {
   if (is_begun(part)) {
     settings.resume_folder = settings.run_folder;
-    settings.epochs_anew = settings.train.epochs;
-    settings.eval_every_anew = settings.train.eval_every;
+    settings.given = {"--epochs", "--eval-every"};
   }
   return run_training(common, std::move(settings), terminal);
 }

@@ -1,5 +1,6 @@
 #include "cli/run_folder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -48,10 +49,12 @@ std::filesystem::path checkpoint_path(const std::string& folder) {
 }
 
 void save_run(Checkpoint& checkpoint, const std::string& folder, const std::string& command,
-              const nlohmann::json& settings, const Model& model, std::uint64_t log_offset) {
+              const nlohmann::json& settings, const Model& model, std::uint32_t data_checksum,
+              std::uint64_t log_offset) {
   checkpoint.meta() = {{"command", command},
                        {"settings", settings},
                        {"working_folder", fs::current_path().string()},
+                       {"data_checksum", data_checksum},
                        {"log_offset", log_offset}};
   const std::string bytes = to_onnx_bytes(model);
   checkpoint.put("model", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
@@ -63,6 +66,98 @@ void fail_other_version(const std::string& folder, const std::string& problem) {
        "{}: the run was begun by another version of lwsvm, whose settings this one ({}) cannot read: {}; go "
        "on with that version, or begin anew",
        folder, version_line(), problem);
+}
+
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "--max-epochs" is the setting max_epochs.
+std::string setting_of(const std::string& option) {
+  if (option == "--lr") return "learning_rate";
+  if (option == "network") return "input";
+  std::string key = option.substr(option.find_first_not_of('-'));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+// 1e-4 is 0.0001, also where it is kept as it was written.
+bool same_setting(const nlohmann::json& a, const nlohmann::json& b) {
+  if (a == b || !a.is_string() || !b.is_string()) return a == b;
+  const auto number = [](const std::string& text) -> std::optional<double> {
+    double value = 0;
+    const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return mistake == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  };
+  const auto x = number(a.get<std::string>()), y = number(b.get<std::string>());
+  return x && y && *x == *y;
+}
+
+}  // namespace
+
+std::vector<std::string> given_options(const CLI::App& command) {
+  static const std::vector<std::string> kAnyTime{"--threads",  "--quiet",  "--json",
+                                                 "--data-dir", "--resume", "--anyway"};
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && !contains(kAnyTime, option->get_name())) names.push_back(option->get_name());
+  return names;
+}
+
+nlohmann::json resumed_settings(const SavedRun& saved, const nlohmann::json& asked,
+                                const std::vector<std::string>& given,
+                                const std::vector<std::string>& changeable) {
+  nlohmann::json settings = saved.settings;
+  std::vector<std::string> contradictions;
+  for (const std::string& option : given) {
+    const std::string key = setting_of(option);
+    if (contains(changeable, option)) {
+      if (settings.contains(key)) settings[key] = asked.at(key);
+    } else if (!settings.contains(key) || !asked.contains(key)) {
+      contradictions.push_back(option);
+    } else if (!same_setting(settings[key], asked[key])) {
+      contradictions.push_back(fmt::format("{} (which is {} there)", option, settings[key].dump()));
+    }
+  }
+  if (!contradictions.empty())
+    fail("resume",
+         "{}: a run goes on with its own settings, and cannot change {}; leave out what differs, or "
+         "begin another run with --run. What may be given anew: {}",
+         saved.folder, fmt::join(contradictions, ", "), fmt::join(changeable, ", "));
+  return settings;
+}
+
+// As MessagePack, which takes the bytes of other programs as they are.
+void put_notes(const ModelInfo& info, Checkpoint& checkpoint) {
+  const nlohmann::json notes{{"lambda", info.lambda ? nlohmann::json(*info.lambda) : nlohmann::json()},
+                             {"data", info.data},
+                             {"classes", info.classes},
+                             {"class_names", info.class_names},
+                             {"metadata", info.metadata}};
+  checkpoint.put("notes", nlohmann::json::to_msgpack(notes));
+}
+
+ModelInfo notes_of(const Checkpoint& checkpoint, ModelInfo info) {
+  if (!checkpoint.has("notes")) return info;
+  const auto bytes = checkpoint.get<std::uint8_t>("notes");
+  const auto notes = nlohmann::json::from_msgpack(bytes.begin(), bytes.end());
+  info.lambda.reset();
+  if (const auto& lambda = notes.at("lambda"); !lambda.is_null()) info.lambda = lambda.get<double>();
+  notes.at("data").get_to(info.data);
+  notes.at("classes").get_to(info.classes);
+  notes.at("class_names").get_to(info.class_names);
+  notes.at("metadata").get_to(info.metadata);
+  return info;
+}
+
+void check_same_data(const SavedRun& saved, const Task& task) {
+  if (saved.data_checksum && *saved.data_checksum != checksum(task.data))
+    fail("resume",
+         "{}: the data set {} is not the one that the run began with: its samples or labels have changed "
+         "since. Put the old one back (--data-dir), or begin another run",
+         saved.folder, task.data.name);
 }
 
 SavedRun load_run(const std::string& folder, const std::string& command) {
@@ -79,6 +174,7 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
     if (meta.at("command") != command) fail("resume", "{} is not a run of `lwsvm {}`", folder, command);
     run.settings = meta.at("settings");
     run.log_offset = meta.at("log_offset");
+    if (meta.contains("data_checksum")) run.data_checksum = meta.at("data_checksum").get<std::uint32_t>();
     begun_in = meta.at("working_folder").get<std::string>();
   } catch (const nlohmann::json::exception& error) {
     fail_other_version(folder, error.what());

@@ -48,6 +48,19 @@ void check_output(const SvmCommand& command) {
   check_writable(command.output);
 }
 
+// A network has a weight for every feature from the first to the last.
+void check_model_size(const SvmCommand& command, const SvmData& data) {
+  constexpr double kLargest = 2e9;  // bytes: what an ONNX file may hold
+  const std::int64_t features = data.data.shape.size();
+  const double bytes = sizeof(float) * static_cast<double>(data.data.classes) * static_cast<double>(features);
+  if (!command.output.empty() && bytes > kLargest)
+    fail(
+        "svm",
+        "{}: a network of {} classes x {} features takes {}, and an ONNX file holds at most 2 GB; number the "
+        "features from 1 without gaps, or leave out -o",
+        command.source.train_file, data.data.classes, format_count(features), format_bytes(bytes));
+}
+
 Model make_model(const SvmCommand& command, const SvmData& data, const Normalization& normalization) {
   const ImageShape& shape = data.data.shape;
   Model model;
@@ -65,14 +78,62 @@ Model make_model(const SvmCommand& command, const SvmData& data, const Normaliza
   return model;
 }
 
-// Both keep classes x width weights, then the biases.
-void set_weights(Graph& graph, const LinearModel& linear) {
+// Both keep classes x width weights, then the biases; the network also those of features that no training
+// sample has, which are zero.
+void set_weights(Graph& graph, const LinearModel& linear, const SparseSvmData* sparse) {
   const ParameterRange range = graph.node(graph.output()).trained;
-  LWSVM_CHECK(range.size == std::ssize(linear.weights) + std::ssize(linear.biases));
-  const auto biases =
-      std::copy(linear.weights.begin(), linear.weights.end(), graph.parameters().begin() + range.begin);
-  std::copy(linear.biases.begin(), linear.biases.end(), biases);
+  float* weights = graph.parameters().data() + range.begin;
+  const std::int64_t classes = linear.classes, width = range.size / classes - 1;
+  LWSVM_CHECK(range.size == classes * (width + 1) && (sparse || width == linear.width));
+  std::fill_n(weights, range.size, 0.0f);
+  for (std::int64_t y = 0; y < classes; ++y)
+    for (std::int64_t j = 0; j < linear.width; ++j)
+      weights[y * width + (sparse ? sparse->columns[static_cast<std::size_t>(j)] : j)] =
+          linear.weights[static_cast<std::size_t>(y * linear.width + j)];
+  std::copy(linear.biases.begin(), linear.biases.end(), weights + classes * width);
 }
+
+// Loss and accuracy of the parts: of dense data by the evaluator that `lwsvm eval` uses.
+class SvmEvaluation {
+ public:
+  SvmEvaluation(const SvmData& data, const Loss& loss, const LinearModel& linear, const Threads& threads)
+      : data_(data), loss_(loss), linear_(linear), threads_(threads) {}
+
+  void look_at(const Graph& graph) { evaluator_.emplace(graph, threads_); }
+
+  LossSums evaluate(SvmPart which) {
+    if (!data_.sparse) return evaluator_->evaluate(data_.view(which), loss_);
+    constexpr std::int64_t kSamples = 256;
+    const SparseSvmData::Part& part = data_.sparse->part(which);
+    std::vector<LossSums> sums(static_cast<std::size_t>((part.rows.rows() + kSamples - 1) / kSamples));
+    threads_.for_ranges(part.rows.rows(), kSamples, [&](std::int64_t begin, std::int64_t end) {
+      const auto classes = static_cast<std::size_t>(linear_.classes);
+      std::vector<float> scores(static_cast<std::size_t>(end - begin) * classes);
+      for (std::int64_t i = begin; i < end; ++i)
+        linear_.scores(part.rows, i,
+                       std::span(scores).subspan(static_cast<std::size_t>(i - begin) * classes, classes));
+      const auto labels =
+          std::span(part.labels)
+              .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+      sums[static_cast<std::size_t>(begin / kSamples)] = loss_.evaluate(scores.data(), labels, nullptr, 0);
+    });
+    LossSums total;
+    for (const LossSums& some : sums) total.add(some);
+    return total;
+  }
+
+  double objective(const LossSums& train, const Graph& graph, double lambda) const {
+    if (!data_.sparse) return evaluator_->objective(train, Regulariser(graph, lambda));
+    return 0.5 * lambda * linear_.squared_norm() + train.mean_loss();
+  }
+
+ private:
+  const SvmData& data_;
+  const Loss& loss_;
+  const LinearModel& linear_;
+  const Threads& threads_;
+  std::optional<Evaluator> evaluator_;
+};
 
 double relative(double gap, double primal) {
   return primal > 0 ? gap / primal : 0;
@@ -121,10 +182,15 @@ class SvmReporter {
 
 void announce(Terminal& terminal, const SvmCommand& command, const SvmData& data, const Threads& threads) {
   terminal.line("{}: {} training, {} validation, {} test samples of {} features, {} classes", data.data.name,
-                format_count(data.train.size()), format_count(data.validation.size()),
-                format_count(data.test.size()), format_count(data.data.shape.size()), data.data.classes);
+                format_count(data.size(SvmPart::train)), format_count(data.size(SvmPart::validation)),
+                format_count(data.size(SvmPart::test)), format_count(data.data.shape.size()),
+                data.data.classes);
+  if (data.sparse)
+    terminal.line("kept sparse: {} features occur in the training samples, {} numbers are not zero",
+                  format_count(data.sparse->columns.size()), format_count(data.sparse->train.rows.entries()));
   terminal.line("lambda {}, which is C = {:.6g} for LIBLINEAR; to a gap of {}% of the primal; {} threads",
-                command.solver.lambda, 1 / (command.solver.lambda * static_cast<double>(data.train.size())),
+                command.solver.lambda,
+                1 / (command.solver.lambda * static_cast<double>(data.size(SvmPart::train))),
                 100 * command.solver.relative_gap, threads.count());
 }
 
@@ -146,9 +212,10 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
             const Model& model, const MulticlassSvmResult& result, Terminal& terminal,
             const Threads& threads) {
   const Summary& summary = result.summary;
-  Evaluator evaluator(model.graph, threads);
-  const LossSums train = evaluator.evaluate(data.train, loss);
-  const double objective = evaluator.objective(train, Regulariser(model.graph, command.solver.lambda));
+  SvmEvaluation evaluation(data, loss, result.model, threads);
+  if (!data.sparse) evaluation.look_at(model.graph);
+  const LossSums train = evaluation.evaluate(SvmPart::train);
+  const double objective = evaluation.objective(train, model.graph, command.solver.lambda);
   const double gap = objective - summary.dual, relative_gap = relative(gap, objective);
   explain_stop(terminal, command, summary, relative_gap);
   nlohmann::ordered_json record{
@@ -156,13 +223,13 @@ void report(const Common& common, const SvmCommand& command, const SvmData& data
       {"relative_gap", relative_gap}, {"accuracy", train.accuracy()}, {"train_accuracy", train.accuracy()}};
   std::string line = fmt::format("objective {:.6f}  dual {:.6f}  gap {:.3g}%  train {:.2f}%", objective,
                                  summary.dual, 100 * relative_gap, 100 * train.accuracy());
-  for (const auto& [name, part] : {std::pair("val", &data.validation), {"test", &data.test}}) {
-    if (part->size() == 0) continue;
-    const double accuracy = evaluator.evaluate(*part, loss).accuracy();
+  for (const auto& [name, part] : {std::pair("val", SvmPart::validation), {"test", SvmPart::test}}) {
+    if (data.size(part) == 0) continue;
+    const double accuracy = evaluation.evaluate(part).accuracy();
     record[fmt::format("{}_accuracy", name)] = accuracy;
     line += fmt::format("  {} {:.2f}%", name, 100 * accuracy);
   }
-  const std::int64_t samples = data.train.size();
+  const std::int64_t samples = data.size(SvmPart::train);
   record.update({{"lambda", command.solver.lambda},
                  {"c", 1 / (command.solver.lambda * static_cast<double>(samples))},
                  {"samples", samples},
@@ -188,24 +255,33 @@ int svm(const Common& common, SvmCommand command) {
   command.solver.validate();
   check_output(command);
   command.source.data_dir = common.data_dir;
+  const NormalizeOptions& asked = command.normalize;
+  command.source.normalised = !asked.name.empty() || asked.scale || !asked.mean.empty() ||
+                              !asked.deviation.empty() || asked.per_pixel;
   const SvmData data(command.source);
   stop_if_interrupted("loading the data");
+  check_model_size(command, data);
   const Normalization normalization = svm_normalization(data, command.normalize.parse(data.data));
   const MarginMatrix margin =
       command.delta.empty()
           ? MarginMatrix(data.data.classes)
           : MarginMatrix(data.data.classes, read_margin_matrix(command.delta, data.data.classes));
-  Model model = make_model(command, data, normalization);
+  Model model;  // of sparse features, which may be many, only where it is written
+  if (!data.sparse) model = make_model(command, data, normalization);
   const Threads threads = start_threads(common, terminal);
   announce(terminal, command, data, threads);
 
-  const std::vector<float> features = feature_matrix(data.train, data.data.shape, normalization);
   SvmReporter reporter(terminal, command.solver.relative_gap);
   const MulticlassSvmResult result =
-      train_multiclass_svm(features, data.data.shape.size(), labels_of(data.train), margin, command.solver,
-                           threads, std::ref(reporter));
+      data.sparse ? train_multiclass_svm(data.sparse->train.rows, data.sparse->train.labels, margin,
+                                         command.solver, threads, std::ref(reporter))
+                  : train_multiclass_svm(feature_matrix(data.train, data.data.shape, normalization),
+                                         data.data.shape.size(), labels_of(data.train), margin,
+                                         command.solver, threads, std::ref(reporter));
   reporter.finish(result.summary);
-  set_weights(model.graph, result.model);
+  if (data.sparse && !command.output.empty()) model = make_model(command, data, normalization);
+  if (!model.graph.nodes().empty())
+    set_weights(model.graph, result.model, data.sparse ? &*data.sparse : nullptr);
   if (!command.output.empty()) write_onnx(model, command.output);
   report(common, command, data, Loss(LossKind::hinge, margin), model, result, terminal, threads);
   return result.summary.reason == StopReason::interrupted ? interrupt_exit_code() : done;
@@ -225,7 +301,8 @@ The same problem for LIBLINEAR, whose objective is P / lambda:
 
   liblinear-train -s 4 -B 1 -c C -e 0.01 FILE MODEL      with C = 1 / (lambda N); N without the validation part
 
-A LIBSVM file has a sample a line: label index:value index:value ...; labels are any integers, indices rise from 1.
+A LIBSVM file has one sample per line: label index:value index:value ...; labels are any integers, indices rise from 1.
+Where nearly all features are zero, as in text, memory and time go with the entries of the file.
 The model written takes its features as N x F x 1 x 1 and numbers the classes in the order of their labels, which are
 its class names; eval and refine take such data as an .npz with x_train of N x F.)";
 

@@ -4,46 +4,25 @@
 #include "base/machine.h"
 #include "base/units.h"
 #include "ssvm/libsvm_file.h"
+#include "ssvm/multiclass_svm.h"
 
 namespace lwsvm::cli {
 namespace {
 
-// Twice: as stored, and as the solver's matrix.
-void check_memory(const std::string& file, std::int64_t samples, std::int64_t features) {
-  const double bytes = 2.0 * sizeof(float) * static_cast<double>(samples) * static_cast<double>(features);
+// From this share of entries on, a file is kept as a matrix: its products are an order of magnitude faster.
+constexpr double kDense = 0.125;
+
+void check_memory(const std::string& file, double bytes, const std::string& what, const char* remedy) {
   const auto memory = static_cast<double>(describe_machine().memory);
   if (memory > 0 && bytes > memory)
-    fail("svm",
-         "{}: {} samples x {} features take {} as dense numbers, and the machine has {}; lwsvm svm is for "
-         "dense data",
-         file, format_count(samples), format_count(features), format_bytes(bytes), format_bytes(memory));
+    fail("svm", "{}: {} take {}, and the machine has {}; {}", file, what, format_bytes(bytes),
+         format_bytes(memory), remedy);
 }
 
-Samples to_samples(LibsvmData&& file, const ImageShape& shape) {
-  std::vector<float> numbers = file.dense(shape.size());
-  return Samples(shape, std::move(numbers), std::move(file.labels));
-}
-
-// Features are channels of one pixel each, as for an .npz of N x F: so a model made from one fits the other.
-DataSet load_libsvm(const std::string& train_file, const std::string& test_file) {
-  LibsvmData train = read_libsvm(std::filesystem::path(train_file));
-  if (train.classes() < 2)
-    fail("svm", "{}: all labels are {}; at least two classes are needed", train_file, train.class_names[0]);
-  if (train.width < 1) fail("svm", "{}: no sample has a feature; there is nothing to learn from", train_file);
-  const ImageShape shape{static_cast<int>(train.width), 1, 1};
-  const int classes = train.classes();
-  std::vector<std::string> names;
-  for (const std::int64_t label : train.class_names) names.push_back(std::to_string(label));
-
-  LibsvmData test;
-  if (!test_file.empty())
-    test = read_libsvm(std::filesystem::path(test_file), &train.class_names, train.width);
-  check_memory(train_file, train.samples() + test.samples(), train.width);
-  Samples test_samples = test_file.empty() ? Samples() : to_samples(std::move(test), shape);
-  DataSet data = make_data_set("svm", train_file, shape, to_samples(std::move(train), shape),
-                               std::move(test_samples), classes);
-  data.class_names = std::move(names);
-  return data;
+// The weights, and the margin matrix of all pairs of classes.
+double model_bytes(int classes, std::int64_t features) {
+  return static_cast<double>(classes) * static_cast<double>(classes) * sizeof(float) +
+         svm_weight_bytes(classes, features);
 }
 
 std::size_t validation_count(const SvmDataOptions& options, const DataSet& data) {
@@ -53,20 +32,98 @@ std::size_t validation_count(const SvmDataOptions& options, const DataSet& data)
     return 0;
   }
   if (!options.validation.empty()) return parse_validation_count(options.validation, data.train.size());
-  return options.train_file.empty() ? default_validation_count(data) : 0;
+  return default_validation_count(data);
+}
+
+std::vector<std::int32_t> picked(const std::vector<std::int32_t>& labels,
+                                 std::span<const std::int32_t> which) {
+  std::vector<std::int32_t> result;
+  for (const std::int32_t i : which) result.push_back(labels[static_cast<std::size_t>(i)]);
+  return result;
+}
+
+Samples to_samples(const LibsvmData& file, const ImageShape& shape) {
+  if (file.labels.empty()) return {};
+  return Samples(shape, file.dense(shape.size()), file.labels);
 }
 
 }  // namespace
 
-SvmData::SvmData(const SvmDataOptions& options)
+// Features are channels of one pixel each, as for an .npz of N x F: so a model made from one fits the other.
+SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
+  const std::string& file = options.train_file;
+  LibsvmData train = read_libsvm(std::filesystem::path(file));
+  if (train.classes() < 2)
+    fail("svm", "{}: all labels are {}; at least two classes are needed", file, train.class_names[0]);
+  if (train.width < 1) fail("svm", "{}: no sample has a feature; there is nothing to learn from", file);
+  LibsvmData test;
+  if (!options.test_file.empty())
+    test = read_libsvm(std::filesystem::path(options.test_file), &train.class_names, train.width);
+
+  Loaded loaded;
+  const ImageShape shape{static_cast<int>(train.width), 1, 1};
+  const auto samples = static_cast<std::size_t>(train.samples());
+  loaded.split = split_samples(
+      samples, options.validation.empty() ? 0 : parse_validation_count(options.validation, samples),
+      options.split_seed);
+  const double numbers =
+      static_cast<double>(train.samples() + test.samples()) * static_cast<double>(train.width);
+  const bool dense = static_cast<double>(train.entries() + test.entries()) >= kDense * numbers;
+  if (dense || options.normalised) {
+    // The samples twice: as stored, and as the solver's matrix.
+    check_memory(file, 2.0 * sizeof(float) * numbers + model_bytes(train.classes(), train.width),
+                 fmt::format("{} samples x {} features and {} classes as dense numbers",
+                             format_count(train.samples() + test.samples()), format_count(train.width),
+                             format_count(train.classes())),
+                 dense ? "use fewer samples, or fewer classes"
+                       : "features that are shifted or scaled are no longer zero: normalise the file itself");
+    loaded.data =
+        make_data_set("svm", file, shape, to_samples(train, shape), to_samples(test, shape), train.classes());
+  } else {
+    SparseSvmData& sparse = loaded.sparse.emplace();
+    sparse.train = {train.picked(loaded.split.train), picked(train.labels, loaded.split.train)};
+    sparse.columns = sparse.train.rows.used_columns();
+    sparse.train.rows = sparse.train.rows.with_columns(sparse.columns);
+    sparse.validation = {train.picked(loaded.split.validation).with_columns(sparse.columns),
+                         picked(train.labels, loaded.split.validation)};
+    sparse.test = {test.with_columns(sparse.columns), std::move(test.labels)};
+    check_memory(file, model_bytes(train.classes(), std::ssize(sparse.columns)),
+                 fmt::format("{} classes x {} features", format_count(train.classes()),
+                             format_count(std::ssize(sparse.columns))),
+                 "are the labels really classes? Fewer of them, or of the features, need less");
+    loaded.data.name = std::filesystem::path(file).filename().string();
+    loaded.data.shape = shape;
+    loaded.data.classes = train.classes();
+  }
+  for (const std::int64_t label : train.class_names) loaded.data.class_names.push_back(std::to_string(label));
+  return loaded;
+}
+
+SvmData::Loaded SvmData::load(const SvmDataOptions& options) {
+  if (!options.train_file.empty()) return load_libsvm(options);
+  Loaded loaded;
+  loaded.data = load_data(options.data, options.data_dir);
+  loaded.split =
+      split_samples(loaded.data.train.size(), validation_count(options, loaded.data), options.split_seed);
+  return loaded;
+}
+
+SvmData::SvmData(const SvmDataOptions& options) : SvmData(options, load(options)) {}
+
+SvmData::SvmData(const SvmDataOptions& options, Loaded loaded)
     : from_files(!options.train_file.empty()),
-      data(from_files ? load_libsvm(options.train_file, options.test_file)
-                      : load_data(options.data, options.data_dir)),
-      split(split_samples(data.train.size(), validation_count(options, data), options.split_seed)),
-      train(data.train, split.train),
-      validation(data.validation.empty() ? SampleView(data.train, split.validation)
-                                         : SampleView(data.validation)),
+      sparse(std::move(loaded.sparse)),
+      data(std::move(loaded.data)),
+      split(std::move(loaded.split)),
+      train(data.train, sparse ? std::vector<std::int32_t>() : split.train),
+      validation(data.validation.empty()
+                     ? SampleView(data.train, sparse ? std::vector<std::int32_t>() : split.validation)
+                     : SampleView(data.validation)),
       test(data.test) {}
+
+std::int64_t SvmData::size(SvmPart which) const {
+  return sparse ? sparse->part(which).rows.rows() : view(which).size();
+}
 
 Normalization svm_normalization(const SvmData& data, const NormalizationOptions& options) {
   if (data.from_files && !options.given()) return {};

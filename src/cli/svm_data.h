@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "data/normalization.h"
 #include "data/sample_view.h"
 #include "data/split.h"
+#include "ssvm/sparse_rows.h"
 
 namespace lwsvm::cli {
 
@@ -18,6 +20,24 @@ struct SvmDataOptions {
   std::string train_file, test_file;  // LIBSVM files; train_file empty: `data`
   std::string validation;             // empty: by data set; none for LIBSVM files
   std::uint64_t split_seed = 0;
+  bool normalised = false;  // features will be shifted or scaled, and then are no longer zero
+};
+
+enum class SvmPart { train, validation, test };
+
+// LIBSVM files whose features are nearly all zero, as text is: kept as they are, with the features that the
+// training part has, and no others. (Those that it has not keep a weight of zero.)
+struct SparseSvmData {
+  struct Part {
+    SparseRows rows;  // columns are places in `columns`
+    std::vector<std::int32_t> labels;
+  };
+  std::vector<std::int32_t> columns;  // of the file, from 0, rising
+  Part train, validation, test;
+
+  const Part& part(SvmPart which) const {
+    return which == SvmPart::train ? train : which == SvmPart::validation ? validation : test;
+  }
 };
 
 struct SvmData {
@@ -25,10 +45,26 @@ struct SvmData {
   SvmData(const SvmData&) = delete;                 // the views look at the data
   SvmData& operator=(const SvmData&) = delete;
 
+  std::int64_t size(SvmPart which) const;
+  const SampleView& view(SvmPart which) const {
+    return which == SvmPart::train ? train : which == SvmPart::validation ? validation : test;
+  }
+
   bool from_files;  // LIBSVM files: what is in them is taken as it is
-  DataSet data;
+  std::optional<SparseSvmData> sparse;
+  DataSet data;  // where `sparse` is there: without samples
   Split split;
   SampleView train, validation, test;
+
+ private:
+  struct Loaded {
+    DataSet data;
+    Split split;
+    std::optional<SparseSvmData> sparse;
+  };
+  static Loaded load(const SvmDataOptions& options);
+  static Loaded load_libsvm(const SvmDataOptions& options);
+  SvmData(const SvmDataOptions& options, Loaded loaded);
 };
 
 // As make_normalization, but the default for LIBSVM files is to leave them as they are.

@@ -1,6 +1,7 @@
 // lwsvm train: trains a network from scratch or from a file with a classic solver.
 #include "cli/commands.h"
 #include "cli/json_text.h"
+#include "cli/run_folder.h"
 #include "cli/training_run.h"
 #include "model/arch.h"
 
@@ -37,9 +38,11 @@ void add_train(CLI::App& app, Common& common) {
       sub->add_option("--arch", settings->arch, "network to build: a name or a string, see below")
           ->capture_default_str();
   sub->add_option("--init", settings->init, "start from this ONNX file instead")->excludes(arch);
+  add_output_name_option(*sub, settings->output_name);
   sub->add_option("-o,--output", settings->output,
                   "ONNX file to write (default: ARCH-DATA.onnx, or in the run folder)");
-  sub->add_option("--solver", settings->train.solver, "dfw (Deep Frank-Wolfe: no learning rate), adam, adadelta, adagrad or nesterov")
+  sub->add_option("--solver", settings->train.solver,
+                  "dfw (Deep Frank-Wolfe: no learning rate), adam, adadelta, adagrad or nesterov")
       ->capture_default_str();
   sub->add_option("--lr", settings->train.learning_rate,
                   "learning rate (default: adagrad 0.01, adadelta 1, adam 0.001, nesterov 0.01)")
@@ -48,8 +51,7 @@ void add_train(CLI::App& app, Common& common) {
                   "weight of the regulariser (default: 0.001, or that of --init)")
       ->check(CLI::NonNegativeNumber)
       ->each([settings](const std::string&) { settings->lambda_given = true; });
-  CLI::Option* epochs = sub->add_option("--epochs", settings->train.epochs, "passes over the training part")
-                            ->capture_default_str();
+  sub->add_option("--epochs", settings->train.epochs, "passes over the training part")->capture_default_str();
   sub->add_option(
          "--schedule", settings->train.schedule,
          "of the learning rate: constant, or cosine (falls to 0 at the end of the epochs or the time)")
@@ -57,22 +59,21 @@ void add_train(CLI::App& app, Common& common) {
   sub->add_option("--time-limit", settings->time_limit,
                   "of the training itself, such as 10m or 1h30m; the network so far is written");
   sub->add_option("--batch", settings->train.batch, "samples a step")->capture_default_str();
-  CLI::Option* eval_every = sub->add_option("--eval-every", settings->train.eval_every,
-                                            "epochs between evaluations of the objective")
-                                ->capture_default_str();
+  sub->add_option("--eval-every", settings->train.eval_every, "epochs between evaluations of the objective")
+      ->capture_default_str();
   sub->add_option("--seed", settings->train.seed, "seed of initial weights, batch order and dropout")
       ->check(whole_number())
       ->capture_default_str();
   CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
   sub->add_option(
          "--resume", settings->resume_folder,
-         "go on with the run in this folder, with its settings; --epochs, --eval-every and -o may be "
-         "given anew, and more --epochs than it had extend it to the bits of a run of that length")
+         "go on with the run in this folder, with its settings; --epochs, --eval-every, --time-limit and "
+         "-o may be given anew, and more --epochs than it had extend it to the bits of a run of that length")
+      ->check(CLI::ExistingDirectory)
       ->excludes(run);
   add_common_options(*sub, common);
-  sub->callback([=, &common] {
-    if (*epochs) settings->epochs_anew = settings->train.epochs;
-    if (*eval_every) settings->eval_every_anew = settings->train.eval_every;
+  sub->callback([settings, sub, &common] {
+    settings->given = given_options(*sub);
     common.exit_code = train(common, *settings);
   });
 }

@@ -36,7 +36,7 @@ std::string default_output(const TrainSettings& settings, const DataSet& data) {
 std::optional<Model> given_model(const TrainSettings& settings, std::optional<SavedRun>& saved) {
   if (saved) return std::move(saved->model);
   if (settings.init.empty()) return std::nullopt;
-  return read_onnx(settings.init);
+  return read_onnx(settings.init, settings.output_name);
 }
 
 Model new_model(const TrainSettings& settings, const Task& task) {
@@ -120,7 +120,11 @@ class TrainReporter final : public TrainObserver {
                 const Trainer& trainer)
       : terminal_(terminal), settings_(settings), model_(model), samples_(samples), trainer_(trainer) {}
 
-  void write_to(RunLog& log) { log_ = &log; }
+  void write_to(RunLog& log, const ModelInfo& as_read, std::uint32_t data_checksum) {
+    log_ = &log;
+    as_read_ = &as_read;
+    data_checksum_ = data_checksum;
+  }
 
   void on_race(double radius, double objective) override {
     terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", radius, objective);
@@ -166,7 +170,9 @@ class TrainReporter final : public TrainObserver {
     Checkpoint checkpoint;
     trainer_.save(checkpoint);
     save_unrounded(checkpoint, model_);
-    save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, log_->sync());
+    put_notes(*as_read_, checkpoint);
+    save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, data_checksum_,
+             log_->sync());
     timer_.restart();
   }
 
@@ -178,7 +184,9 @@ class TrainReporter final : public TrainObserver {
   const Model& model_;
   std::int64_t samples_;
   const Trainer& trainer_;
+  const ModelInfo* as_read_ = nullptr;
   RunLog* log_ = nullptr;
+  std::uint32_t data_checksum_ = 0;
   std::optional<Progress> bar_;
   CheckpointTimer timer_;
 };
@@ -220,24 +228,25 @@ std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
 
 RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
   const InterruptGuard guard;
-  std::optional<SavedRun> saved = open_saved("train", settings);
-  if (saved) {
-    settings.train.epochs = settings.epochs_anew.value_or(settings.train.epochs);
-    settings.train.eval_every = settings.eval_every_anew.value_or(settings.train.eval_every);
-  }
+  // Where the data lie is meant from the folder where the user is, and may change.
+  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  std::optional<SavedRun> saved =
+      open_saved("train", settings, {"--epochs", "--eval-every", "--time-limit", "--output"});
   if (!settings.time_limit.empty())
     settings.train.time_limit = parse_duration(settings.time_limit, "time-limit");
   settings.train.validate();
-  if (settings.task.data_dir.empty()) settings.task.data_dir = common.data_dir;
+  if (!data_dir.empty()) settings.task.data_dir = data_dir;
   std::optional<Model> given = given_model(settings, saved);
   const Threads threads = start_threads(common, terminal);
   const Task task(settings.task, given ? &given->info : nullptr);
   stop_if_interrupted("loading the data");
+  if (saved) check_same_data(*saved, task);
   Model model = given ? std::move(*given) : new_model(settings, task);
   if (given)
     fit_input(model, settings.normalize, task.data, threads, terminal);
   else
     check_fit(model, task.data);
+  const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   check_storable(model);
   complete(settings, model, task.data, saved.has_value());
   check_output("train", settings.output, settings.init, settings.run_folder);
@@ -250,7 +259,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   std::optional<RunLog> log = open_log(settings, task, saved);
   saved.reset();  // its memory
   TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
-  if (log) reporter.write_to(*log);
+  if (log) reporter.write_to(*log, as_read, checksum(task.data));
   reporter.save();  // so that a run can be resumed from its first moment on
   const TrainOutcome outcome = trainer.run(reporter);
   if (outcome == TrainOutcome::diverged)
@@ -262,6 +271,7 @@ RunResult run_training(const Common& common, TrainSettings settings, Terminal& t
   result.over = outcome != TrainOutcome::stopped;
   result.exit_code = result.over ? done : interrupt_exit_code();
   round_to_storage(model);
+  if (!settings.init.empty() && trainer.epoch() == 0 && !trainer.within_epoch()) model.info = as_read;
   write_onnx(model, settings.output);
   if (!result.over)
     terminal.line("stopped; the network so far is in {}{}", settings.output,

@@ -1,8 +1,8 @@
 // A run of `lwsvm train`: from settings to a written network.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "cli/commands.h"
@@ -17,11 +17,12 @@ struct TrainSettings {
   NormalizeOptions normalize;
   TrainOptions train;
   std::string arch = "mnist";
-  std::string init;  // a network to start from, instead of `arch`
+  std::string init;         // a network to start from, instead of `arch`
+  std::string output_name;  // of its outputs; the written network remembers it
   std::string output;
   std::string run_folder;
-  std::string resume_folder;  // settings then come from there, but for these and `output` if given:
-  std::optional<int> epochs_anew, eval_every_anew;
+  std::string resume_folder;       // settings then come from there ...
+  std::vector<std::string> given;  // ... but for these, if they may change: "--epochs", ...
   bool lambda_given = false;
   std::string time_limit;
 

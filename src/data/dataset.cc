@@ -1,5 +1,7 @@
 #include "data/dataset.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -54,6 +56,22 @@ void Samples::read(std::size_t index, float* out) const {
   } else {
     std::copy_n(floats_.data() + index * sample_size_, sample_size_, out);
   }
+}
+
+std::uint32_t Samples::checksum(std::uint32_t before) const {
+  uLong crc = before;
+  const auto add = [&](const auto& numbers) {
+    if (!numbers.empty())
+      crc = crc32_z(crc, reinterpret_cast<const Bytef*>(numbers.data()), numbers.size() * sizeof(numbers[0]));
+  };
+  add(bytes_);
+  add(floats_);
+  add(labels_);
+  return static_cast<std::uint32_t>(crc);
+}
+
+std::uint32_t checksum(const DataSet& data) {
+  return data.test.checksum(data.validation.checksum(data.train.checksum()));
 }
 
 DataSet make_data_set(const char* place, const std::filesystem::path& source, const ImageShape& shape,

@@ -41,6 +41,8 @@ class Samples {
   // threads.
   void read(std::size_t index, float* out) const;
 
+  std::uint32_t checksum(std::uint32_t before = 0) const;  // CRC-32 of pixels and labels, after others
+
  private:
   std::size_t sample_size_ = 0;
   std::vector<std::uint8_t> bytes_;  // one of the two is empty
@@ -56,6 +58,9 @@ struct DataSet {
   Samples validation;                    // where the data come with some; else they are split from train
   std::vector<std::string> class_names;  // may be empty
 };
+
+// Of all samples and labels: data that were replaced have another.
+std::uint32_t checksum(const DataSet& data);
 
 // A known name, `synthetic[:options]`, or a path whose kind is recognised. A known name is looked for in
 // data_dir, the cache folder and, for fashion-mnist, in its Debian package. Throws Error.

@@ -241,9 +241,10 @@ void NodeImport::emit_node(int node, int batch_axis, int output) {
   bind(output, std::move(result));
 }
 
-int NodeImport::add(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters) {
+int NodeImport::add(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters,
+                    const char* suffix) {
   Graph& graph = state_.graph;
-  const std::string name = state_.names.claim(node_.name().empty() ? op() : node_.name());
+  const std::string name = state_.names.claim((node_.name().empty() ? op() : node_.name()) + suffix);
   int index = -1;
   try {
     index = graph.add(name, make(), std::move(layer_inputs));

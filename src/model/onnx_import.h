@@ -92,7 +92,8 @@ class NodeImport {
   int tensor(int i) const;           // the graph's node; fails if it is a constant
   std::vector<int> tensors() const;  // all inputs
   const Shape& shape(int i) const { return state_.graph.node(tensor(i)).shape; }  // of a sample
-  Constant constant(int i) const;                                                 // fails if it is none
+  const Shape& shape_of(int value) const { return state_.graph.node(value).shape; }
+  Constant constant(int i) const;                   // fails if it is none
   Constant reals(int i) const;                      // ... or not of real numbers
   float real(int i) const;                          // of one element
   std::vector<std::int64_t> integers(int i) const;  // a short list
@@ -128,8 +129,9 @@ class NodeImport {
   // The batch stays where it was in the first computed input, unless told.
   void emit(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters = {},
             std::optional<int> batch_axis = {});
-  int add(const Make& make, std::vector<int> layer_inputs,
-          const Parameters& parameters = {});  // no result yet
+  // No result yet. The layer is named after the node, and `suffix`: the one with the weights has none.
+  int add(const Make& make, std::vector<int> layer_inputs, const Parameters& parameters = {},
+          const char* suffix = "");
   void emit_node(int node, int batch_axis, int output = 0);
   void pass_on(int i);  // the output is the input
   void bind_constant(Constant constant);
@@ -169,8 +171,10 @@ struct OperatorImporter {
 std::span<const OperatorImporter> activation_importers();
 std::span<const OperatorImporter> arithmetic_importers();
 std::span<const OperatorImporter> axis_importers();
+std::span<const OperatorImporter> frozen_importers();
 std::span<const OperatorImporter> linear_importers();
 std::span<const OperatorImporter> pooling_importers();
+std::span<const OperatorImporter> resize_importers();
 std::span<const OperatorImporter> shape_importers();
 
 // Computes the node if it reads nothing but constants (or asks for a shape); false if it is none such.
@@ -187,10 +191,20 @@ SliceRange read_slice(const NodeImport& node, const Shape& full);
 // scale x + offset, as a node without a name in the file.
 int add_affine(NodeImport& node, int value, std::vector<float> scale, std::vector<float> offset);
 
+// A value of this shape seen as `from`, whose axes of 1 are repeated to those of `to`.
+int add_repeated(NodeImport& node, int value, const Shape& shape, const Shape& from, const Shape& to);
+
+// Operators of images on one spatial axis: {channels, length} seen as an image of one row, and its result
+// seen as {channels, length} again.
+Shape as_image(const Shape& sample);
+int add_as_image(NodeImport& node, int i);
+void emit_from_image(NodeImport& node, int value);
+
 // x W, deferred, and + b: one Dense layer with the MatMul's name.
 void complete_matmul(NodeImport& product, NodeImport& sum, int bias_input);
 
-// The window attributes of Conv and the pools, for an image of this shape (auto_pad depends on it).
+// The window attributes of Conv and the pools, for an image of this shape (auto_pad depends on it), or for
+// {channels, length}: a window of one row.
 struct WindowSpec;
 WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel);
 

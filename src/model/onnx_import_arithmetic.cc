@@ -4,11 +4,13 @@
 //   a single operation by a constant -> an Affine layer (or Normalize for x / c, which rounds as the file
 //   does);
 //   max(x, c) -> Clip, or with several c  relu(x - c) + c;   min(x, c) = -max(-x, -c).
+#include <algorithm>
 #include <limits>
 
 #include "model/onnx_import.h"
 #include "net/layers/activations.h"
 #include "net/layers/arithmetic_layers.h"
+#include "net/layers/frozen_layers.h"
 #include "net/layers/maximum_layer.h"
 #include "net/layers/smooth_layers.h"
 
@@ -44,18 +46,38 @@ int constant_operand(NodeImport& node) {
   return node.is_constant(0) ? 0 : node.is_constant(1) ? 1 : -1;
 }
 
-// The computed inputs; they must have the same axes.
-std::vector<int> computed_inputs(const NodeImport& node) {
-  std::vector<int> values;
-  int first = -1;
+// The computed inputs, broadcast to one another: axes are counted from the last, and those of 1 are repeated.
+std::vector<int> computed_inputs(NodeImport& node) {
+  std::vector<int> which;
+  std::int64_t rank = 0;
   for (int i = 0; i < node.inputs(); ++i) {
     if (node.is_constant(i)) continue;
-    if (first < 0) first = i;
-    if (node.batch_axis(i) != node.batch_axis(first) || node.shape(i) != node.shape(first))
-      node.fail("{} of computed values of shapes {} and {} is not supported: they must be alike", node.op(),
-                to_string(node.shape(first)), to_string(node.shape(i)));
-    values.push_back(node.tensor(i));
+    which.push_back(i);
+    rank = std::max(rank, node.rank(i));
   }
+  std::vector<Shape> samples;  // with as many axes
+  Shape result;
+  for (int i : which) {
+    Shape sample = node.shape(i);
+    const std::int64_t missing = rank - node.rank(i);
+    const auto batch_from_end = [&](int k) {
+      return node.batch_axis(k) < 0 ? -1 : node.rank(k) - node.batch_axis(k);
+    };
+    bool fits = batch_from_end(i) == batch_from_end(which[0]) && (missing == 0 || node.batch_axis(i) < 0);
+    sample.insert(sample.begin(), static_cast<std::size_t>(missing), 1);
+    if (result.empty()) result = sample;
+    for (std::size_t k = 0; fits && k < sample.size(); ++k) {
+      fits = sample[k] == result[k] || sample[k] == 1 || result[k] == 1;
+      result[k] = std::max(result[k], sample[k]);
+    }
+    if (!fits)
+      node.fail("{} of computed values of shapes {} and {} is not supported: they do not fit together",
+                node.op(), to_string(node.shape(which[0])), to_string(node.shape(i)));
+    samples.push_back(std::move(sample));
+  }
+  std::vector<int> values;
+  for (std::size_t k = 0; k < which.size(); ++k)
+    values.push_back(add_repeated(node, node.tensor(which[k]), node.shape(which[k]), samples[k], result));
   return values;
 }
 
@@ -95,8 +117,14 @@ void import_mul(NodeImport& node) {
 }
 
 void import_div(NodeImport& node) {
-  if (constant_operand(node) != 1)
-    node.fail("only division by a constant is supported: anything else is not piecewise linear");
+  const int constant = constant_operand(node);
+  if (constant < 0) return node.emit([] { return std::make_shared<QuotientLayer>(); }, computed_inputs(node));
+  if (constant == 0) {  // c / x
+    Operand x(node, 1);
+    const std::vector<float> factor = x.constant(node, 0);
+    x.value = node.add([] { return std::make_shared<FunctionLayer>(Function::reciprocal); }, {x.value});
+    return emit_affine(node, x, factor, {0.0f});
+  }
   const auto difference = node.deferred(0, "Sub");
   const Operand x(difference ? *difference : node, 0);
   std::vector<float> mean = difference ? x.constant(*difference, 1) : std::vector<float>{0.0f};
@@ -118,7 +146,8 @@ void import_many(NodeImport& node, const Join& join, const Bend& bend) {
   int first = 0;
   while (node.is_constant(first)) ++first;
   Operand x(node, first);
-  if (values.size() > 1) x.value = node.add(join, values);
+  x.value = values.size() > 1 ? node.add(join, values) : values[0];
+  x.sample = node.shape_of(x.value);
   for (int i = 0; i < node.inputs(); ++i)
     if (node.is_constant(i)) x.value = bend(x.value, x.constant(node, i));
   node.emit_node(x.value, x.batch_axis);

@@ -1,5 +1,5 @@
-// Transpose, Squeeze, Unsqueeze, Concat, Split, Slice, ReduceMean, ReduceSum, Softmax, LogSoftmax, ArgMax:
-// operators that name axes.
+// Transpose, Squeeze, Unsqueeze, Concat, Split, Slice, ReduceMean, ReduceSum, ReduceMax, ReduceMin, Softmax,
+// LogSoftmax, ArgMax: operators that name axes.
 //
 // Reductions and softmax work on the last axis here: others are moved there, and back.
 #include <algorithm>
@@ -246,7 +246,11 @@ void import_reduction(NodeImport& node) {
     value = node.add([&] { return std::make_shared<ReshapeLayer>(pooled); }, {last.value});
   }
   using Reduction = GlobalPoolLayer::Reduction;
-  value = node.add([] { return std::make_shared<GlobalPoolLayer>(Reduction::average); }, {value});
+  const bool minimum = node.op() == "ReduceMin";  // the maximum of what is negated
+  const Reduction reduction = minimum || node.op() == "ReduceMax" ? Reduction::maximum : Reduction::average;
+  if (minimum) value = add_affine(node, value, {-1.0f}, {0.0f});
+  value = node.add([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {value});
+  if (minimum) value = add_affine(node, value, {-1.0f}, {0.0f});
   if (node.op() == "ReduceSum") {
     const std::vector<float> factor{static_cast<float>(size)}, nothing{0.0f};
     value = node.add([&] { return std::make_shared<AffineLayer>(factor, nothing); }, {value});
@@ -287,10 +291,11 @@ void import_arg_max(NodeImport& node) {
 }
 
 constexpr OperatorImporter kAxes[] = {
-    {"ArgMax", import_arg_max},       {"Concat", import_concat},       {"LogSoftmax", import_softmax},
-    {"ReduceMean", import_reduction}, {"ReduceSum", import_reduction}, {"Slice", import_slice},
-    {"Softmax", import_softmax},      {"Split", import_split},         {"Squeeze", import_squeeze},
-    {"Transpose", import_transpose},  {"Unsqueeze", import_unsqueeze},
+    {"ArgMax", import_arg_max},      {"Concat", import_concat},        {"LogSoftmax", import_softmax},
+    {"ReduceMax", import_reduction}, {"ReduceMean", import_reduction}, {"ReduceMin", import_reduction},
+    {"ReduceSum", import_reduction}, {"Slice", import_slice},          {"Softmax", import_softmax},
+    {"Split", import_split},         {"Squeeze", import_squeeze},      {"Transpose", import_transpose},
+    {"Unsqueeze", import_unsqueeze},
 };
 
 }  // namespace

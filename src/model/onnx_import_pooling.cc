@@ -1,16 +1,18 @@
-// MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, and the window attributes that Conv shares.
+// MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool, and what Conv shares with them: window attributes,
+// and data of one dimension as images of one row.
 #include <algorithm>
 #include <tuple>
 
 #include "model/onnx_import.h"
 #include "net/layers/pooling_layers.h"
+#include "net/layers/shape_layers.h"
 
 namespace lwsvm {
 namespace {
 
-// Two values, or those of `otherwise`; each within [least, kLargestAttribute].
-std::vector<std::int64_t> pair(const NodeImport& node, const char* name, std::vector<std::int64_t> otherwise,
-                               std::int64_t least) {
+// As many values as `otherwise` has, or those; each within [least, kLargestAttribute].
+std::vector<std::int64_t> list_of(const NodeImport& node, const char* name,
+                                  std::vector<std::int64_t> otherwise, std::int64_t least) {
   const std::size_t count = otherwise.size();
   std::vector<std::int64_t> values = node.integers(name, std::move(otherwise));
   if (values.size() != count)
@@ -33,21 +35,24 @@ std::pair<std::int64_t, std::int64_t> same_padding(std::int64_t in, std::int64_t
 void import_max_pool(NodeImport& node) {
   node.expect_inputs(1, 1);
   const WindowSpec window = read_window(node, node.shape(0), {});
-  node.emit([&] { return std::make_shared<MaxPoolLayer>(window); }, {node.tensor(0)});
+  emit_from_image(node,
+                  node.add([&] { return std::make_shared<MaxPoolLayer>(window); }, {add_as_image(node, 0)}));
 }
 
 void import_average_pool(NodeImport& node) {
   node.expect_inputs(1, 1);
   const WindowSpec window = read_window(node, node.shape(0), {});
   const bool count_padding = node.integer("count_include_pad", 0) != 0;
-  node.emit([&] { return std::make_shared<AveragePoolLayer>(window, count_padding); }, {node.tensor(0)});
+  emit_from_image(node, node.add([&] { return std::make_shared<AveragePoolLayer>(window, count_padding); },
+                                 {add_as_image(node, 0)}));
 }
 
 void import_global_pool(NodeImport& node) {
   node.expect_batch_first(0);
   using Reduction = GlobalPoolLayer::Reduction;
   const Reduction reduction = node.op() == "GlobalMaxPool" ? Reduction::maximum : Reduction::average;
-  node.emit([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {node.tensor(0)});
+  emit_from_image(
+      node, node.add([&] { return std::make_shared<GlobalPoolLayer>(reduction); }, {add_as_image(node, 0)}));
 }
 
 constexpr OperatorImporter kPooling[] = {
@@ -59,17 +64,47 @@ constexpr OperatorImporter kPooling[] = {
 
 }  // namespace
 
-WindowSpec read_window(const NodeImport& node, const Shape& image, const std::vector<std::int64_t>& kernel) {
+Shape as_image(const Shape& sample) {
+  return sample.size() == 2 ? Shape{sample[0], 1, sample[1]} : sample;
+}
+
+int add_as_image(NodeImport& node, int i) {
+  if (node.shape(i).size() != 2) return node.tensor(i);
+  return node.add([&] { return std::make_shared<ReshapeLayer>(as_image(node.shape(i))); }, {node.tensor(i)},
+                  {}, "/row");
+}
+
+void emit_from_image(NodeImport& node, int value) {
+  if (node.shape(0).size() == 2) {
+    const Shape image = node.shape_of(value);
+    value = node.add(
+        [&] {
+          return std::make_shared<ReshapeLayer>(Shape{image[0], image[2]});
+        },
+        {value}, {}, "/length");
+  }
+  node.emit_node(value, node.batch_axis(0));
+}
+
+WindowSpec read_window(const NodeImport& node, const Shape& sample, const std::vector<std::int64_t>& kernel) {
   node.expect_batch_first(0);
-  if (image.size() != 3) node.fail("{} is supported on images only, not on {}", node.op(), to_string(image));
+  if (sample.size() != 2 && sample.size() != 3)
+    node.fail("{} is supported on images and rows only, not on {}", node.op(), to_string(sample));
   const bool known = !kernel.empty();
   if (!known && !node.has("kernel_shape")) node.fail("its attribute 'kernel_shape' is missing");
-  const auto taps = pair(node, "kernel_shape", known ? kernel : std::vector<std::int64_t>{1, 1}, 1);
+  using Integers = std::vector<std::int64_t>;
+  const std::size_t axes = sample.size() - 1;
+  Integers taps = list_of(node, "kernel_shape", known ? kernel : Integers(axes, 1), 1);
   if (known && taps != kernel)
     node.fail("its kernel_shape {} is not that of its weights {}", to_string(taps), to_string(kernel));
-  const auto strides = pair(node, "strides", {1, 1}, 1);
-  const auto dilations = pair(node, "dilations", {1, 1}, 1);
-  const auto pads = pair(node, "pads", {0, 0, 0, 0}, 0);
+  Integers strides = list_of(node, "strides", Integers(axes, 1), 1);
+  Integers dilations = list_of(node, "dilations", Integers(axes, 1), 1);
+  Integers pads = list_of(node, "pads", Integers(2 * axes, 0), 0);
+  if (axes == 1) {
+    for (Integers* list : {&taps, &strides, &dilations}) list->insert(list->begin(), 1);
+    pads = {0, pads[0], 0, pads[1]};
+  }
+  const Shape image = as_image(sample);
   WindowSpec w;
   w.height = taps[0], w.width = taps[1];
   w.stride_height = strides[0], w.stride_width = strides[1];

@@ -30,50 +30,50 @@ using Importers = std::unordered_map<std::string, void (*)(NodeImport&)>;
 const Importers& all_importers() {
   static const Importers importers = [] {
     Importers all;
-    for (auto group : {activation_importers(), arithmetic_importers(), axis_importers(), linear_importers(),
-                       pooling_importers(), shape_importers()})
+    for (auto group : {activation_importers(), arithmetic_importers(), axis_importers(), frozen_importers(),
+                       linear_importers(), pooling_importers(), resize_importers(), shape_importers()})
       for (const OperatorImporter& entry : group) all.emplace(entry.op, entry.import);
     return all;
   }();
   return importers;
 }
 
+bool is_recurrent(const std::string& op) {
+  return op == "LSTM" || op == "GRU" || op == "RNN";
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const std::string& name : names) all.push_back("'" + name + "'");
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 // The nearest thing that works: what such an operator is replaced by, or one of nearly that name.
-[[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op) {
+[[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op,
+                                   const std::string& others = "") {
   static const std::unordered_map<std::string, const char*> replacements{
-      {"Elu", "LeakyRelu"},
-      {"Selu", "LeakyRelu"},
-      {"Celu", "LeakyRelu"},
-      {"Gelu", "Relu"},
-      {"Softplus", "Relu"},
+      {"Gelu", "Erf"},
       {"Mish", "HardSwish"},
-      {"Softsign", "HardSigmoid"},
-      {"Erf", "Tanh"},
-      {"ThresholdedRelu", "Relu"},
-      {"ReduceMax", "GlobalMaxPool"},
       {"LpPool", "AveragePool"},
       {"GlobalLpPool", "GlobalAveragePool"},
-      {"ConvTranspose", "Conv"},
       {"QLinearConv", "Conv"},
       {"ConvInteger", "Conv"},
       {"QLinearMatMul", "MatMul"},
       {"MatMulInteger", "MatMul"},
       {"QGemm", "Gemm"},
-      {"InstanceNormalization", "BatchNormalization"},
-      {"LayerNormalization", "BatchNormalization"},
-      {"GroupNormalization", "BatchNormalization"},
+      {"GroupNormalization", "InstanceNormalization"},
       {"LpNormalization", "LRN"},
-      {"Expand", "Concat"},
       {"Tile", "Concat"},
-      {"LSTM", "Gemm"},
-      {"GRU", "Gemm"},
-      {"RNN", "Gemm"},
   };
+  if (is_recurrent(op))
+    node.fail("operator {} is not supported: recurrent layers cannot be read, only networks without them{}",
+              op, others);
   const auto found = replacements.find(op);
   const std::vector<std::string> known = known_operators();
   const std::string near = found != replacements.end() ? found->second : nearest_word(op, known);
-  if (near.empty()) node.fail("operator {} is not supported; those that are: {}", op, fmt::join(known, ", "));
-  node.fail("operator {} is not supported; the nearest that is: {}", op, near);
+  if (near.empty())
+    node.fail("operator {} is not supported{}; those that are: {}", op, others, fmt::join(known, ", "));
+  node.fail("operator {} is not supported; the nearest that is: {}{}", op, near, others);
 }
 
 // What people save as .onnx that is none; nothing if it may be one.
@@ -97,8 +97,8 @@ std::string mistaken_for(std::string_view bytes) {
 
 class Reader {
  public:
-  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes)
-      : model_(model), proto_(model.graph()) {
+  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes, std::string output)
+      : model_(model), proto_(model.graph()), asked_output_(std::move(output)) {
     state_.file = std::move(file);
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
@@ -106,11 +106,12 @@ class Reader {
   Model read(OnnxSource& source) {
     read_opset();
     bind_initialisers();
-    find_output();
     find_producers();
+    find_output();
     mark_needed();
     add_inputs();
     const std::vector<int> order = run_order();
+    refuse_unknown(order);
     if (state_.graph.nodes().empty()) fail_file("the network's output does not depend on any input");
     std::vector<int> rest;
     for (int i : order)  // constants first, so that whoever looks ahead for them finds them
@@ -148,9 +149,41 @@ class Reader {
   }
 
   void find_output() {
-    if (proto_.output_size() != 1)
-      fail_file("the network has {} outputs; lwsvm needs one, the scores", proto_.output_size());
-    state_.output = proto_.output(0).name();
+    state_.output = chosen_output();
+    // scikit-learn's probabilities as a list of maps: what they are made of.
+    const auto maker = producer_.find(state_.output);
+    if (maker == producer_.end()) return;
+    const onnx::NodeProto& node = proto_.node(maker->second);
+    if (node.op_type() == "ZipMap" && node.domain() == "ai.onnx.ml" && node.input_size() > 0)
+      state_.output = node.input(0);
+  }
+
+  std::string chosen_output() {
+    std::vector<std::string> names, scores;
+    for (const auto& output : proto_.output()) {
+      names.push_back(output.name());
+      // Labels are integers or texts; what is no tensor is a list of maps, of probabilities.
+      const auto& type = output.type();
+      if (!type.has_tensor_type() || is_real(type.tensor_type().elem_type())) scores.push_back(output.name());
+    }
+    if (names.empty()) fail_file("the network has no output");
+    const auto has = [&](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (!asked_output_.empty()) {
+      if (!has(asked_output_))
+        fail_file("there is no output '{}' (--output-name); there is {}", asked_output_, quoted(names));
+      return asked_output_;
+    }
+    for (const auto& entry : model_.metadata_props())
+      if (entry.key() == kOutputKey && has(entry.value())) return entry.value();
+    if (names.size() == 1) return names[0];
+    if (scores.size() != 1)
+      fail_file("the network has {} outputs, {}; say which holds the scores, as in --output-name {}",
+                names.size(), quoted(names), scores.empty() ? names[0] : scores[0]);
+    notes_.push_back(fmt::format("of the outputs {}, '{}' is taken for the scores; another: --output-name",
+                                 quoted(names), scores[0]));
+    return scores[0];
   }
 
   void find_producers() {
@@ -264,6 +297,44 @@ class Reader {
     return order;
   }
 
+  // What cannot be read at all is named before anything else is found wanting: shapes that are computed for
+  // an LSTM, or for attention, are not what matters.
+  void refuse_unknown(const std::vector<int>& order) {
+    std::unordered_set<std::string> computed;  // from the network's input, not from its shape
+    for (const auto& [name, value] : state_.values)
+      if (value.node >= 0) computed.insert(name);
+    const std::vector<std::string> known = known_operators();
+    const onnx::NodeProto* worst = nullptr;
+    std::vector<std::string> unknown;
+    for (int i : order) {
+      const onnx::NodeProto& node = proto_.node(i);
+      const auto is_computed = [&](const std::string& name) { return computed.contains(name); };
+      const auto inputs = std::count_if(node.input().begin(), node.input().end(), is_computed);
+      if (inputs == 0 || node.op_type() == "Shape" || node.op_type() == "Size") continue;
+      for (const std::string& output : node.output()) computed.insert(output);
+      const bool product = node.op_type() == "MatMul" && inputs == 2;
+      const bool readable =
+          is_standard(node) && std::binary_search(known.begin(), known.end(), node.op_type());
+      if (readable && !product) continue;
+      if (!product && std::find(unknown.begin(), unknown.end(), node.op_type()) == unknown.end())
+        unknown.push_back(node.op_type());
+      if (worst == nullptr || (is_recurrent(node.op_type()) && !is_recurrent(worst->op_type())))
+        worst = &node;
+    }
+    if (worst == nullptr) return;
+    std::erase(unknown, worst->op_type());
+    const NodeImport node(state_, *worst);
+    const std::string others =
+        unknown.empty() ? "" : fmt::format(" (also not supported here: {})", fmt::join(unknown, ", "));
+    if (worst->op_type() == "MatMul" && is_standard(*worst))
+      node.fail(
+          "MatMul of two computed values, as in attention, is not piecewise linear, and not supported; one "
+          "must be weights{}",
+          others);
+    if (!is_standard(*worst)) return;  // import() says so
+    fail_unsupported(node, worst->op_type(), others);
+  }
+
   static bool is_standard(const onnx::NodeProto& proto) {
     return proto.domain().empty() || proto.domain() == "ai.onnx";
   }
@@ -307,7 +378,9 @@ class Reader {
       info.notes.push_back(fmt::format(
           "the file uses opset {} of ONNX; lwsvm knows up to {} and reads it as if nothing had changed",
           state_.opset, kNewestOpset));
+    info.notes.insert(info.notes.end(), notes_.begin(), notes_.end());
     for (const auto& entry : model_.metadata_props()) info.metadata[entry.key()] = entry.value();
+    if (!asked_output_.empty() && proto_.output_size() > 1) info.metadata[kOutputKey] = asked_output_;
 
     // What we understand moves from the metadata into its field; what we do not stays as it is.
     const auto take = [&](const char* key, auto&& understand) {
@@ -348,6 +421,8 @@ class Reader {
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
+  std::string asked_output_;
+  std::vector<std::string> notes_;
   ImportState state_;
   std::unordered_map<std::string, int> producer_;  // value -> node
   std::unordered_set<std::string> wanted_;         // values that no node makes
@@ -360,7 +435,8 @@ void check_size(std::uint64_t bytes, const std::string& file) {
 }
 
 // `folder` is where other files of the model may lie; empty: nowhere.
-Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder) {
+Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder,
+           const std::string& output) {
   const std::string mistake = mistaken_for(bytes);
   if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
   check_size(bytes.size(), file);
@@ -377,7 +453,7 @@ Model read(std::string_view bytes, const std::string& file, const std::filesyste
   source->tensors = all_tensors(proto);
   std::uint64_t size = bytes.size();
   if (!folder.empty()) size += embed_external_data(source->tensors, folder, file);
-  Model model = Reader(proto, file, size).read(*source);
+  Model model = Reader(proto, file, size, output).read(*source);
   model.source = std::move(source);
   return model;
 }
@@ -392,11 +468,16 @@ std::vector<std::string> known_operators() {
   return known;
 }
 
-Model from_onnx_bytes(std::string_view bytes, const std::string& file) {
-  return read(bytes, file, "");
+std::string noted_output(const ModelInfo& info) {
+  const auto found = info.metadata.find(kOutputKey);
+  return found == info.metadata.end() ? "" : found->second;
 }
 
-Model read_onnx(const std::filesystem::path& path) {
+Model from_onnx_bytes(std::string_view bytes, const std::string& file, const std::string& output) {
+  return read(bytes, file, "", output);
+}
+
+Model read_onnx(const std::filesystem::path& path, const std::string& output) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     fail("onnx", "{}: this is a folder; give the .onnx file in it", path.string());
@@ -404,7 +485,7 @@ Model read_onnx(const std::filesystem::path& path) {
     fail("onnx", "{}: this is a device or a pipe; give an .onnx file", path.string());  // may have no end
   if (const auto size = std::filesystem::file_size(path, error); !error) check_size(size, path.string());
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return read(read_file(path), path.string(), folder);
+  return read(read_file(path), path.string(), folder, output);
 }
 
 }  // namespace lwsvm

@@ -14,8 +14,14 @@
 
 namespace lwsvm {
 
-Model read_onnx(const std::filesystem::path& path);
-Model from_onnx_bytes(std::string_view bytes, const std::string& file);  // `file` is for messages
+// `output` names the scores where a file has several outputs; empty: what the file remembers (kOutputKey), or
+// the only one that can be scores, as where scikit-learn writes labels and probabilities.
+Model read_onnx(const std::filesystem::path& path, const std::string& output = "");
+Model from_onnx_bytes(std::string_view bytes, const std::string& file,  // `file` is for messages
+                      const std::string& output = "");
+
+constexpr const char* kOutputKey = "lwsvm.output";  // of the metadata: the output that was asked for
+std::string noted_output(const ModelInfo& info);    // empty: none
 
 // Every operator that is known, sorted; docs/onnx.md says what is supported of each.
 std::vector<std::string> known_operators();

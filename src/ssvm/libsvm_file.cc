@@ -113,11 +113,7 @@ LibsvmData read_libsvm(const std::filesystem::path& path, const std::vector<std:
 std::vector<float> LibsvmData::dense(std::int64_t at_width) const {
   if (at_width == 0) at_width = width;
   if (width > at_width) fail("libsvm", "the data has {} features, {} were expected", width, at_width);
-  std::vector<float> matrix(static_cast<std::size_t>(samples() * at_width), 0.0f);
-  for (std::int64_t i = 0; i < samples(); ++i)
-    for (std::int64_t k = row_begin[i]; k < row_begin[i + 1]; ++k)
-      matrix[i * at_width + columns[k]] = values[k];
-  return matrix;
+  return SparseRows::dense(at_width);
 }
 
 }  // namespace lwsvm

@@ -12,15 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "ssvm/sparse_rows.h"
+
 namespace lwsvm {
 
-struct LibsvmData {
-  std::vector<std::int64_t> row_begin{0};  // samples + 1: where each row's entries begin (CSR)
-  std::vector<std::int32_t> columns;       // from 0
-  std::vector<float> values;
+struct LibsvmData : SparseRows {          // width: the highest index seen
   std::vector<std::int32_t> labels;       // class of each sample
   std::vector<std::int64_t> class_names;  // class -> label in the file, rising
-  std::int64_t width = 0;                 // highest index seen
 
   std::int64_t samples() const { return std::ssize(labels); }
   int classes() const { return static_cast<int>(class_names.size()); }

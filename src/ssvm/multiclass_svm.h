@@ -15,6 +15,7 @@
 #include "base/margin_matrix.h"
 #include "engine/threads.h"
 #include "ssvm/bcfw.h"
+#include "ssvm/sparse_rows.h"
 
 namespace lwsvm {
 
@@ -35,7 +36,9 @@ struct LinearModel {
   std::vector<float> biases;   // classes
 
   void scores(const float* row, std::span<float> out) const;
+  void scores(const SparseRows& rows, std::int64_t row, std::span<float> out) const;
   int predict(const float* row) const;  // lowest index on ties
+  double squared_norm() const;          // of weights and biases
 };
 
 struct MulticlassSvmResult {
@@ -49,6 +52,14 @@ MulticlassSvmResult train_multiclass_svm(std::span<const float> features, std::i
                                          std::span<const std::int32_t> labels, const MarginMatrix& margin,
                                          const MulticlassSvmOptions& options, const Threads& threads,
                                          const Observer& observer = {});
+
+// The same for samples that list what is not zero; memory and time go with their entries, and with classes x
+// width.
+MulticlassSvmResult train_multiclass_svm(const SparseRows& features, std::span<const std::int32_t> labels,
+                                         const MarginMatrix& margin, const MulticlassSvmOptions& options,
+                                         const Threads& threads, const Observer& observer = {});
+// Bytes that the weights take while they are trained, with everything that is as large.
+double svm_weight_bytes(int classes, std::int64_t width);
 
 double accuracy(const LinearModel& model, std::span<const float> features,
                 std::span<const std::int32_t> labels);

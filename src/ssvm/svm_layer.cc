@@ -7,42 +7,38 @@
 #include "base/error.h"
 #include "ssvm/label_oracle.h"
 #include "ssvm/simplex.h"
-#include "ssvm/vector_math.h"
 
 namespace lwsvm {
 
-const float* DenseFeatures::rows(std::span<const std::int32_t> samples, std::span<float> buffer) {
-  bool consecutive = true;
-  for (std::size_t b = 1; b < samples.size() && consecutive; ++b)
-    consecutive = samples[b] == samples[b - 1] + 1;
-  if (consecutive && !samples.empty()) return data_ + samples[0] * width_;
-  for (std::size_t b = 0; b < samples.size(); ++b)
-    std::copy_n(data_ + samples[b] * width_, width_, buffer.data() + b * width_);
-  return buffer.data();
-}
-
 SvmLayer::SvmLayer(FeatureRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
                    const Threads& threads, const SvmLayerOptions& options)
-    : features_(features),
+    : SvmLayer(dense_products(features, threads), labels, std::move(margin), options) {}
+
+SvmLayer::SvmLayer(const SparseRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
+                   const Threads& threads, const SvmLayerOptions& options)
+    : SvmLayer(sparse_products(features, threads), labels, std::move(margin), options) {}
+
+SvmLayer::SvmLayer(std::unique_ptr<InputProducts> inputs, std::span<const std::int32_t> labels,
+                   MarginMatrix margin, const SvmLayerOptions& options)
+    : inputs_(std::move(inputs)),
       margin_(std::move(margin)),
       blocks_(labels, margin_.classes()),
-      threads_(threads),
       options_(options),
       target_(margin_.classes()),
       projection_(margin_.classes()) {
-  if (features.samples() != std::ssize(labels))
-    fail("svm", "there are {} samples but {} labels", features.samples(), labels.size());
+  if (inputs_->samples() != std::ssize(labels))
+    fail("svm", "there are {} samples but {} labels", inputs_->samples(), labels.size());
 }
 
 std::int64_t SvmLayer::dimension() const {
-  return margin_.classes() * (features_.width() + (options_.bias == Bias::yes ? 1 : 0));
+  return margin_.classes() * (inputs_->width() + (options_.bias == Bias::yes ? 1 : 0));
 }
 
 BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualState& state,
                               std::span<float> psi_change, std::span<double> gaps) {
   const std::size_t classes = margin_.classes();
   BatchReport report;
-  const float* rows = score(samples, state.weights().rounded);
+  score(samples, state.weights().rounded);
   for (std::size_t b = 0; b < samples.size(); ++b) {
     float* row = scores_.data() + b * classes;
     const int truth = blocks_.label(samples[b]);
@@ -52,7 +48,7 @@ BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualS
     report.gap += gaps[b];
   }
   const bool overflowed = !std::isfinite(report.gap);  // the solver ends that
-  if (!overflowed) gather_active(samples, rows, gaps);
+  if (!overflowed) gather_active(samples, gaps);
   if (overflowed || active_.empty()) {
     std::fill(psi_change.begin(), psi_change.end(), 0.0f);
     return report;
@@ -63,40 +59,32 @@ BatchReport SvmLayer::improve(std::span<const std::int32_t> samples, const DualS
   return report;
 }
 
-const float* SvmLayer::score(std::span<const std::int32_t> samples, std::span<const float> w) {
-  const std::int64_t q = features_.width(), classes = margin_.classes(), count = std::ssize(samples);
-  rows_.resize(static_cast<std::size_t>(count * q));
+void SvmLayer::score(std::span<const std::int32_t> samples, std::span<const float> w) {
+  const std::int64_t classes = margin_.classes(), count = std::ssize(samples);
   scores_.resize(static_cast<std::size_t>(count * classes));
-  const float* rows = features_.rows(samples, rows_);
-  parallel_gemm(threads_, Transpose::no, Transpose::yes, count, classes, q, 1.0f, rows, q, w.data(), q, 0.0f,
-                scores_.data(), classes);
-  if (options_.bias == Bias::yes) {
-    const float* biases = w.data() + classes * q;
-    for (std::int64_t b = 0; b < count; ++b)
-      for (std::int64_t y = 0; y < classes; ++y) scores_[b * classes + y] += biases[y];
-  }
-  return rows;
+  inputs_->scores(samples, w.data(), classes, scores_.data());
+  if (options_.bias == Bias::no) return;
+  const float* biases = w.data() + classes * inputs_->width();
+  for (std::int64_t b = 0; b < count; ++b)
+    for (std::int64_t y = 0; y < classes; ++y) scores_[b * classes + y] += biases[y];
 }
 
 // A sample without a gap would not move; leaving it out makes K smaller, which is most of the work.
-void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float* rows,
-                             std::span<const double> gaps) {
-  const std::size_t classes = margin_.classes(), q = features_.width();
+void SvmLayer::gather_active(std::span<const std::int32_t> samples, std::span<const double> gaps) {
+  const std::size_t classes = margin_.classes();
   std::vector<std::int32_t>& positions = active_;
   positions.clear();
   for (std::size_t b = 0; b < samples.size(); ++b)
     if (gaps[b] > 0) positions.push_back(static_cast<std::int32_t>(b));
+  inputs_->select(positions);
 
   const std::size_t count = positions.size();
   augmented_.resize(classes * count);
   before_.resize(count * classes);
   points_.resize(count * classes);
-  if (count < samples.size()) active_rows_.resize(count * q);
-  active_row_data_ = count < samples.size() ? active_rows_.data() : rows;
   for (std::size_t a = 0; a < count; ++a) {
     const std::int32_t b = positions[a];
     for (std::size_t y = 0; y < classes; ++y) augmented_[y * count + a] = scores_[b * classes + y];
-    if (count < samples.size()) std::copy_n(rows + b * q, q, active_rows_.data() + a * q);
     blocks_.read(samples[b], std::span(before_).subspan(a * classes, classes));
     std::copy_n(before_.begin() + a * classes, classes, points_.begin() + a * classes);
     points_[a * classes + blocks_.label(samples[b])] = blocks_.true_weight(samples[b]);
@@ -104,9 +92,7 @@ void SvmLayer::gather_active(std::span<const std::int32_t> samples, const float*
   }
 
   kernel_.resize(count * count);
-  const auto size = static_cast<std::int64_t>(count), width = static_cast<std::int64_t>(q);
-  parallel_gemm(threads_, Transpose::no, Transpose::yes, size, size, width, 1.0f, active_row_data_, width,
-                active_row_data_, width, 0.0f, kernel_.data(), size);
+  inputs_->gram(kernel_.data());
   if (options_.bias == Bias::yes)
     for (float& value : kernel_) value += 1.0f;
 }
@@ -148,7 +134,7 @@ void SvmLayer::sweep_projections(double dual_scale) {
 
 // What is applied to w is the change of the points as they are stored, so that the two never drift apart.
 void SvmLayer::apply(std::span<float> psi_change, BatchReport& report) {
-  const std::int64_t classes = margin_.classes(), q = features_.width(), count = std::ssize(active_);
+  const std::int64_t classes = margin_.classes(), count = std::ssize(active_);
   stored_.resize(static_cast<std::size_t>(classes));
   for (std::int64_t a = 0; a < count; ++a) {
     const std::int32_t sample = active_[a];
@@ -166,10 +152,12 @@ void SvmLayer::apply(std::span<float> psi_change, BatchReport& report) {
       report.mean_step += 0.5 * std::abs(change[y]);  // the mass that moved
     }
   }
-  FactoredDirections moved(classes, q, options_.bias, threads_);
-  moved.look_at(static_cast<int>(count), before_.data(), active_row_data_);
-  const std::vector<float> whole(static_cast<std::size_t>(count), 1.0f);
-  moved.combine(whole, psi_change);
+  inputs_->combine(before_.data(), classes, psi_change.data());
+  if (options_.bias == Bias::no) return;
+  const auto biases = psi_change.subspan(static_cast<std::size_t>(classes * inputs_->width()));
+  std::fill(biases.begin(), biases.end(), 0.0f);
+  for (std::int64_t a = 0; a < count; ++a)
+    for (std::int64_t y = 0; y < classes; ++y) biases[y] += before_[a * classes + y];
 }
 
 double SvmLayer::mean_loss(const Weights& w) {

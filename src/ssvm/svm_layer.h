@@ -9,8 +9,9 @@
 //
 // whose maximum over the simplex is the projection of alpha_i + (Delta(., y_i) + s_i) / (kappa K_ii). This is
 // Crammer and Singer's machine [CS01] solved as in [KSCHL08] and LIBLINEAR, for any Delta and with an anchor.
-// In a batch: scores by one GEMM; K by one GEMM, among the samples that have a gap; then a few sweeps of
-// projections, each change carried to the other scores through K; one GEMM applies the result to w. Departs
+// In a batch: the scores at once; K at once, among the samples that have a gap; then a few sweeps of
+// projections, each change carried to the other scores through K; then the result is applied to w, at once
+// (input_products.h). Departs
 // from [BZK17], which takes Frank-Wolfe steps here too.
 //
 // Only where nothing but the weights and the bias stands between z and the loss: otherwise J J^T is not a
@@ -18,40 +19,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/margin_matrix.h"
 #include "ssvm/block_ascent.h"
 #include "ssvm/directions.h"
+#include "ssvm/input_products.h"
 #include "ssvm/label_blocks.h"
 
 namespace lwsvm {
-
-// Where the layer's inputs come from: kept in memory, or computed for each batch.
-class FeatureRows {
- public:
-  virtual ~FeatureRows() = default;
-  virtual std::int64_t samples() const = 0;
-  virtual std::int64_t width() const = 0;
-  // The rows of these samples as a matrix: written to the buffer (samples x width), or where they lie
-  // already.
-  virtual const float* rows(std::span<const std::int32_t> samples, std::span<float> buffer) = 0;
-};
-
-// N x q, row-major, looked at.
-class DenseFeatures final : public FeatureRows {
- public:
-  DenseFeatures(const float* data, std::int64_t samples, std::int64_t width)
-      : data_(data), samples_(samples), width_(width) {}
-  std::int64_t samples() const override { return samples_; }
-  std::int64_t width() const override { return width_; }
-  const float* rows(std::span<const std::int32_t> samples, std::span<float> buffer) override;
-
- private:
-  const float* data_;
-  std::int64_t samples_, width_;
-};
 
 struct SvmLayerOptions {
   Bias bias = Bias::yes;
@@ -63,6 +41,8 @@ class SvmLayer final : public BlockAscent {
  public:
   // Features and labels are looked at. w is C x q, row-major, then the C biases.
   SvmLayer(FeatureRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
+           const Threads& threads, const SvmLayerOptions& options = {});
+  SvmLayer(const SparseRows& features, std::span<const std::int32_t> labels, MarginMatrix margin,
            const Threads& threads, const SvmLayerOptions& options = {});
 
   std::int64_t samples() const override { return blocks_.samples(); }
@@ -77,26 +57,25 @@ class SvmLayer final : public BlockAscent {
   const LabelBlocks& points() const { return blocks_; }
 
  private:
-  const float* score(std::span<const std::int32_t> samples, std::span<const float> w);
-  void gather_active(std::span<const std::int32_t> samples, const float* rows, std::span<const double> gaps);
+  SvmLayer(std::unique_ptr<InputProducts> inputs, std::span<const std::int32_t> labels, MarginMatrix margin,
+           const SvmLayerOptions& options);
+  void score(std::span<const std::int32_t> samples, std::span<const float> w);
+  void gather_active(std::span<const std::int32_t> samples, std::span<const double> gaps);
   void sweep_projections(double dual_scale);
   void apply(std::span<float> psi_change, BatchReport& report);
 
-  FeatureRows& features_;
+  std::unique_ptr<InputProducts> inputs_;
   MarginMatrix margin_;
   LabelBlocks blocks_;
-  Threads threads_;
   SvmLayerOptions options_;
-  std::vector<float> rows_, scores_;  // batch x q, batch x C: with Delta added, once seen
+  std::vector<float> scores_;  // batch x C: with Delta added, once seen
 
   // The samples of the batch that have a gap.
   std::vector<std::int32_t> active_;
-  std::vector<float> active_rows_;          // active x q, unless that is the whole batch
-  const float* active_row_data_ = nullptr;  // those, or rows_
-  std::vector<float> augmented_;            // C x active: Delta + scores, kept current
-  std::vector<float> kernel_;               // active x active
-  std::vector<float> before_;               // active x C: alpha; later its change
-  std::vector<double> points_;  // active x C: alpha, moving; the true label's weight needs the digits
+  std::vector<float> augmented_;  // C x active: Delta + scores, kept current
+  std::vector<float> kernel_;     // active x active
+  std::vector<float> before_;     // active x C: alpha; later its change
+  std::vector<double> points_;    // active x C: alpha, moving; the true label's weight needs the digits
   std::vector<double> target_, projection_;  // C
   std::vector<float> stored_;                // C
 };

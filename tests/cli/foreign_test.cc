@@ -427,9 +427,9 @@ TEST(ForeignFile, WhatCannotBeUsedIsOneLineAndExitCodeTwo) {
   two.graph().add_output()->set_name("s");
   EXPECT_THAT(refused(two), HasSubstr("2 outputs"));
   File unknown = small_file();
-  unknown.graph().mutable_node(1)->set_op_type("Elu");
+  unknown.graph().mutable_node(1)->set_op_type("Mish");
   EXPECT_THAT(refused(unknown),
-              HasSubstr("node 'Relu_2': operator Elu is not supported; the nearest that is: LeakyRelu"));
+              HasSubstr("node 'Relu_2': operator Mish is not supported; the nearest that is: HardSwish"));
   File cycle = small_file();
   cycle.graph().mutable_node(1)->set_input(0, "f");
   EXPECT_THAT(refused(cycle), HasSubstr("cycle"));
@@ -440,6 +440,74 @@ TEST(ForeignFile, WhatCannotBeUsedIsOneLineAndExitCodeTwo) {
   misfit.graph().mutable_initializer(2)->set_dims(0, 144);
   misfit.graph().mutable_initializer(2)->set_dims(1, 3);
   EXPECT_THAT(refused(misfit), HasSubstr("node 'Gemm_4'"));
+}
+
+TEST(ForeignFront, OfAnotherKindIsLeftAsItIs) {
+  const TemporaryFolder folder;
+  File file = small_file();
+  file.graph().mutable_node(1)->set_op_type("Elu");
+  write_file_atomically(folder / "theirs.onnx", file.model().SerializeAsString());
+  const Result result =
+      run(folder.path(), {"refine", "theirs.onnx", "--data", small_data, "--normalize", "0-1", "--anyway",
+                          "--passes", "1", "--keep", "last", "-o", "better.onnx"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Model before = read_onnx(folder / "theirs.onnx"), after = read_onnx(folder / "better.onnx");
+  const Node& conv = before.graph.node(1);
+  const auto begin = conv.trained.begin, end = conv.trained.end();
+  EXPECT_TRUE(std::equal(before.graph.parameters().begin() + begin, before.graph.parameters().begin() + end,
+                         after.graph.parameters().begin() + begin));
+  EXPECT_NE(before.graph.parameters(), after.graph.parameters());
+  EXPECT_EQ(after.graph.node(2).layer->kind(), "Elu");
+}
+
+TEST(ForeignOutputs, OneIsChosenByName) {
+  const TemporaryFolder folder;
+  File file = small_file();
+  onnx::ValueInfoProto& features = *file.graph().add_output();
+  features.set_name(file.graph().node(1).output(0));
+  features.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  write_file_atomically(folder / "theirs.onnx", file.model().SerializeAsString());
+  const Arguments options{"--data", small_data, "--normalize", "0-1", "--anyway"};
+  const Result open = run(folder.path(), Arguments{"eval", "theirs.onnx"} + options);
+  EXPECT_EQ(open.exit_code, 2);
+  EXPECT_THAT(open.err, HasSubstr("--output-name"));
+  const Arguments chosen = options + Arguments{"--output-name", "y"};
+  EXPECT_EQ(run(folder.path(), Arguments{"eval", "theirs.onnx"} + chosen).exit_code, 0);
+  EXPECT_EQ(run(folder.path(), {"inspect", "theirs.onnx", "--output-name", "y"}).exit_code, 0);
+  const Result refined = run(folder.path(), Arguments{"refine", "theirs.onnx", "--passes", "1", "--keep",
+                                                      "last", "-o", "better.onnx", "--run", "run"} +
+                                                chosen);
+  ASSERT_EQ(refined.exit_code, 0) << refined.err;
+  const Result again = run(folder.path(), {"eval", "better.onnx", "--data", small_data, "--json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const Result resumed = run(folder.path(), {"refine", "--resume", "run"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
+// Nothing is claimed of a network that did not change: neither a lambda nor what it was trained on.
+TEST(ForeignNotes, AreNotAddedWhereNothingChanged) {
+  const TemporaryFolder folder;
+  save(small_file().model(), folder / "theirs.onnx");
+  const Arguments options{"--data", small_data, "--normalize", "0-1", "--anyway"};
+  const auto keys = [&](const std::string& name) {
+    std::vector<std::string> all;
+    for (const auto& entry : load(folder / name).metadata_props()) all.push_back(entry.key());
+    return all;
+  };
+  const auto well = [&](const Arguments& arguments) {
+    const Result result = run(folder.path(), arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  };
+  well(Arguments{"refine", "theirs.onnx", "--passes", "0", "-o", "same.onnx", "--run", "run"} + options);
+  EXPECT_THAT(keys("same.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well({"refine", "--resume", "run"});
+  EXPECT_THAT(keys("same.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well(Arguments{"train", "--init", "theirs.onnx", "--epochs", "0", "-o", "untrained.onnx"} + options);
+  EXPECT_THAT(keys("untrained.onnx"), testing::ElementsAre("lwsvm.normalize"));
+  well({"refine", "--resume", "run", "--passes", "1", "--keep", "last"});
+  EXPECT_THAT(keys("same.onnx"),
+              testing::IsSupersetOf({"lwsvm.lambda", "lwsvm.data", "lwsvm.split", "lwsvm.loss",
+                                     "lwsvm.centre", "lwsvm.layers", "lwsvm.normalize"}));
 }
 
 }  // namespace

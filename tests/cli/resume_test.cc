@@ -301,6 +301,110 @@ TEST(ExtendedTrain, CannotBeShorterThanWhatIsDone) {
   EXPECT_EQ(read_file(folder / "run/log.jsonl"), log);
 }
 
+TEST(ResumedOptions, ThatContradictTheRunAreRefusedByName) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const Arguments train{"train", "--data", small_data, "--arch", small_net, "--epochs", "1", "--lr", "0.01"};
+  const Arguments refine{"refine", "base.onnx", "--data", small_data, "--passes", "1", "--lambda", "1e-4"};
+  ASSERT_EQ(run(folder.path(), train + Arguments{"--run", "train"}).exit_code, 0);
+  ASSERT_EQ(run(folder.path(), refine + Arguments{"--run", "refine"}).exit_code, 0);
+  const auto refused = [&](const std::string& command, const Arguments& more, const std::string& complaint) {
+    const Result result = run(folder.path(), Arguments{command, "--resume", command} + more);
+    EXPECT_EQ(result.exit_code, 2) << complaint;
+    EXPECT_THAT(result.err, HasSubstr(complaint));
+  };
+  refused("train", {"--data", "synthetic:n=400,test=60,classes=3,size=8x8"},
+          "cannot change --data (which is");
+  refused("train", {"--lr", "0.02", "--batch", "7"}, "--lr (which is 0.01 there), --batch (which is");
+  refused("train", {"--arch", "dense8-relu"}, "--arch");
+  refused("train", {"--normalize", "0-1"}, "--normalize");
+  refused("refine", {"--data", "synthetic:n=400,test=60,classes=3,size=8x8"}, "--data");
+  refused("refine", {"--gap", "0.3"}, "--gap (which is 0.4 there)");
+  refused("refine", {"other.onnx"}, "network (which is \"base.onnx\" there)");
+  refused("refine", {"--memory", "1G"}, "--memory");
+  // What is as it was may be said again.
+  const Result train_again = run(folder.path(), train + Arguments{"--resume", "train"});
+  EXPECT_EQ(train_again.exit_code, 0) << train_again.err;
+  const Result refine_again = run(folder.path(), refine + Arguments{"--resume", "refine"});
+  EXPECT_EQ(refine_again.exit_code, 0) << refine_again.err;
+}
+
+TEST(ResumedOptions, MorePassesGoOn) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const Arguments refine{"refine", "base.onnx", "--data", small_data,  "--moves",
+                         "layers", "--keep",    "last",   "--json",    "--max-epochs",
+                         "5",      "--lambda",  "1e-4",   "--threads", "1"};
+  const Result one = run(folder.path(), refine + Arguments{"--passes", "1", "--run", "run"});
+  const Result more = run(folder.path(), {"refine", "--resume", "run", "--passes", "2", "--json"});
+  const Result two = run(folder.path(), refine + Arguments{"--passes", "2", "-o", "two.onnx"});
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(one.value()["passes"], 1);
+  EXPECT_EQ(more.value()["passes"], 2);
+  EXPECT_EQ(more.value()["objective"], two.value()["objective"]);
+  EXPECT_THAT(read_file(folder / "run/log.jsonl"), HasSubstr("\"resume\""));
+}
+
+TEST(ResumedOptions, AnEmptyFolderNameIsNoFolder) {
+  TemporaryFolder folder;
+  for (const char* command : {"train", "refine"}) {
+    const Result result = run(folder.path(), {command, "--resume", ""});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("--resume"));
+  }
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+// MNIST's files, of twenty images.
+void write_images(const fs::path& folder, char pixel) {
+  fs::create_directories(folder);
+  const std::string count("\0\0\0\x14", 4), side("\0\0\0\x1c", 4);
+  std::string pixels(20 * 784, pixel), labels;
+  for (int i = 0; i < 20; ++i) {
+    labels += static_cast<char>(i % 10);
+    pixels[static_cast<std::size_t>(i * 784 + i % 10)] = '\0';
+  }
+  const std::string kind("\0\0\x08", 3);
+  for (const char* part : {"train", "t10k"}) {
+    write_file_atomically(folder / (std::string(part) + "-images-idx3-ubyte"),
+                          kind + '\3' + count + side + side + pixels);
+    write_file_atomically(folder / (std::string(part) + "-labels-idx1-ubyte"), kind + '\1' + count + labels);
+  }
+}
+
+TEST(ResumedData, MustBeThoseOfTheRun) {
+  TemporaryFolder folder;
+  write_images(folder / "data", 'x');
+  const auto well = [&](const Arguments& arguments) {
+    const Result result = run(folder.path(), arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  };
+  well({"train", "--data", "data", "--val", "0", "--arch", "dense4-relu", "--epochs", "1", "--run", "run"});
+  well({"refine", "run/model.onnx", "--data", "data", "--val", "0", "--passes", "1", "--run", "refined",
+        "--anyway"});
+  well({"train", "--resume", "run", "--epochs", "2"});
+  write_images(folder / "data", 'y');
+  for (const auto& [command, name] : {std::pair("train", "run"), std::pair("refine", "refined")}) {
+    const Result result = run(folder.path(), {command, "--resume", name});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("is not the one that the run began with"));
+  }
+}
+
+TEST(ResumedData, ARelativeDataDirIsMeantFromWhereTheUserIs) {
+  TemporaryFolder folder;
+  write_images(folder / "sets" / "fashion-mnist", 'x');
+  fs::create_directories(folder / "begun");
+  const Result begun =
+      run(folder / "begun", {"train", "--data", "fashion-mnist", "--data-dir", "../sets", "--arch",
+                             "dense4-relu", "--val", "0", "--epochs", "1", "--run", "run"});
+  ASSERT_EQ(begun.exit_code, 0) << begun.err;
+  fs::rename(folder / "sets", folder / "elsewhere");
+  const Result resumed =
+      run(folder.path(), {"train", "--resume", "begun/run", "--data-dir", "elsewhere", "--epochs", "2"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
 TEST(ResumedRefine, NeedsItsInputNoMore) {
   TemporaryFolder folder;
   make_network(folder.path());

@@ -50,6 +50,8 @@ class CaseMaker {
     convolution_styles();
     behind_operators();
     types();
+    frozen_fronts();
+    rows_and_transposed();
     return std::move(cases_);
   }
 
@@ -191,6 +193,93 @@ class CaseMaker {
         const std::string layer = file.node("Gemm", {"x", "w32", "b32"}).name();
         add(name + (raw ? "_raw" : "_typed"), file, layer, {"w", "b"});
       }
+  }
+
+  // The last layer, on the value `from` of this many numbers.
+  void classify(const std::string& name, File& file, const std::string& from, std::int64_t features) {
+    weights(file, "fc.weight", {features, 2});
+    file.node("Flatten", {from}, "flat");
+    add(name, file, file.node("MatMul", {"flat", "fc.weight"}).name(), {"fc.weight"});
+  }
+
+  // What cannot be refined itself, in front of what can.
+  void frozen_fronts() {
+    using Integers = std::vector<std::int64_t>;
+    File gate({0, 2, 4, 3});  // squeeze and excitation
+    gate.node("GlobalAveragePool", {"x"}, "mean");
+    gate.node("Sigmoid", {"mean"}, "gate");
+    gate.node("Mul", {"gate", "x"}, "gated");
+    classify("gate", gate, "gated", 24);
+
+    File gelu;
+    gelu.floats("root", {}, {1.41421356f});
+    gelu.floats("one", {}, {1.0f});
+    gelu.floats("half", {}, {0.5f});
+    gelu.node("Div", {"x", "root"}, "a");
+    gelu.node("Erf", {"a"}, "b");
+    gelu.node("Add", {"b", "one"}, "c");
+    gelu.node("Mul", {"x", "c"}, "d");
+    gelu.node("Mul", {"d", "half"}, "e");
+    classify("gelu", gelu, "e", 4);
+
+    File norm({0, 3, 5});  // layer normalisation as PyTorch wrote it before opset 17
+    norm.floats("two", {}, {2.0f});
+    norm.floats("epsilon", {}, {1e-5f});
+    weights(norm, "scale", {5});
+    weights(norm, "offset", {5});
+    File::set(norm.node("ReduceMean", {"x"}, "mean"), "axes", Integers{-1});
+    norm.node("Sub", {"x", "mean"}, "centred");
+    norm.node("Pow", {"centred", "two"}, "squares");
+    File::set(norm.node("ReduceMean", {"squares"}, "variance"), "axes", Integers{-1});
+    norm.node("Add", {"variance", "epsilon"}, "above");
+    norm.node("Sqrt", {"above"}, "deviation");
+    norm.node("Div", {"centred", "deviation"}, "standard");
+    norm.node("Mul", {"standard", "scale"}, "scaled");
+    norm.node("Add", {"scaled", "offset"}, "normed");
+    classify("layer_norm", norm, "normed", 15);
+
+    File instance({0, 2, 4, 3});
+    weights(instance, "scale", {2});
+    weights(instance, "offset", {2});
+    instance.node("InstanceNormalization", {"x", "scale", "offset"}, "normed");
+    instance.node("Elu", {"normed"}, "elu");
+    instance.node("Softplus", {"elu"}, "plus");
+    File::set(instance.node("ReduceMax", {"plus"}, "most"), "axes", Integers{2});
+    classify("instance_norm", instance, "most", 6);
+
+    File sizes({0, 4, 2, 3});
+    sizes.floats("roi", {0}, {});
+    sizes.graph().mutable_initializer(0)->clear_float_data();
+    sizes.floats("factors", {4}, {1, 1, 2, 2});
+    onnx::NodeProto& nearest = sizes.node("Resize", {"x", "roi", "factors"}, "larger");
+    File::set(nearest, "coordinate_transformation_mode", "asymmetric");
+    File::set(nearest, "nearest_mode", "floor");
+    sizes.floats("between", {4}, {1, 1, 1.5f, 0.5f});
+    File::set(sizes.node("Resize", {"larger", "roi", "between"}, "other"), "mode", "linear");
+    File::set(sizes.node("DepthToSpace", {"other"}, "wide"), "blocksize", 2);
+    classify("sizes", sizes, "wide", 72);
+  }
+
+  void rows_and_transposed() {
+    using Integers = std::vector<std::int64_t>;
+    File rows({0, 2, 7}, 13, {0, 3, 4});
+    weights(rows, "w", {3, 2, 3});
+    weights(rows, "b", {3});
+    File::set(rows.node("Conv", {"x", "w", "b"}, "conv"), "pads", Integers{1, 2});
+    onnx::NodeProto& pool = rows.node("MaxPool", {"conv"});
+    File::set(pool, "kernel_shape", Integers{2});
+    File::set(pool, "strides", Integers{2});
+    add("rows", rows, "Conv_1", {"w", "b"});
+
+    File transposed({0, 4, 3, 2}, 13, {0, 6, 7, 4});
+    weights(transposed, "w", {4, 3, 3, 2});
+    weights(transposed, "b", {6});
+    onnx::NodeProto& node = transposed.node("ConvTranspose", {"x", "w", "b"});
+    File::set(node, "strides", Integers{2, 3});
+    File::set(node, "pads", Integers{1, 1, 0, 0});
+    File::set(node, "output_padding", Integers{1, 0});
+    File::set(node, "group", 2);
+    add("transposed", transposed, "ConvTranspose_1", {"w", "b"});
   }
 
   std::vector<ForeignCase> cases_;

@@ -66,6 +66,12 @@ class File {
     attribute.set_type(onnx::AttributeProto::FLOAT);
     attribute.set_f(value);
   }
+  static void set(onnx::NodeProto& node, const char* name, const char* value) {
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(value);
+  }
   static void set(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
     onnx::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name(name);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "base/atomic_file.h"
@@ -166,8 +167,8 @@ TEST(OnnxReader, SaysWhatTheFileReallyIs) {
 
 TEST(OnnxReader, UnknownOperatorsAreNamed) {
   File smooth;
-  smooth.node("Erf", {"x"});
-  EXPECT_THAT(smooth.error(), HasSubstr("[onnx] test.onnx: node 'Erf_1': operator Erf is not supported"));
+  smooth.node("Det", {"x"});
+  EXPECT_THAT(smooth.error(), HasSubstr("[onnx] test.onnx: node 'Det_1': operator Det is not supported"));
   File near;
   near.node("Relue", {"x"});
   EXPECT_THAT(near.error(), HasSubstr("Relu"));
@@ -178,13 +179,33 @@ TEST(OnnxReader, UnknownOperatorsAreNamed) {
 
 TEST(OnnxReader, UnsupportedOperatorsNameTheNearestThatWorks) {
   for (const auto& [op, nearest] :
-       {std::pair{"Elu", "LeakyRelu"}, std::pair{"LayerNormalization", "BatchNormalization"},
-        std::pair{"ConvTranspose", "Conv"}, std::pair{"Softmin", "Softmax"}}) {
+       {std::pair{"Mish", "HardSwish"}, std::pair{"GroupNormalization", "InstanceNormalization"},
+        std::pair{"QLinearConv", "Conv"}, std::pair{"Softmin", "Softmax"}}) {
     File file;
     file.node(op, {"x"});
     EXPECT_THAT(file.error(), AllOf(HasSubstr(std::string("node '") + op + "_1'"), HasSubstr(op),
                                     HasSubstr(std::string("the nearest that is: ") + nearest)));
   }
+}
+
+// Up to opset 13 it is the outputs that say so, then an attribute.
+TEST(OnnxReader, BatchNormalizationInTrainingModeIsRefused) {
+  const auto error = [](std::int64_t opset, int outputs, const char* flag, bool named = true) {
+    File file({0, 3, 2, 2}, opset);
+    for (const char* name : {"scale", "shift", "mean", "variance"}) file.floats(name, {3});
+    onnx::NodeProto& node = file.node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"});
+    for (int k = 1; k < outputs; ++k) node.add_output(named ? "out" + std::to_string(k) : "");
+    if (flag) File::set(node, flag, 1);
+    return file.error();
+  };
+  for (std::int64_t opset : {1, 6, 7, 9, 13}) {
+    EXPECT_THAT(error(opset, 5, nullptr), HasSubstr("training mode")) << opset;
+    EXPECT_EQ(error(opset, 1, nullptr), "no error") << opset;
+    EXPECT_EQ(error(opset, 5, nullptr, false), "no error") << opset;
+  }
+  EXPECT_EQ(error(6, 5, "is_test"), "no error");
+  EXPECT_THAT(error(15, 3, "training_mode"), HasSubstr("training mode"));
+  EXPECT_EQ(error(15, 1, nullptr), "no error");
 }
 
 TEST(OnnxReader, WhatWouldMixTheSamplesOfABatchIsRefused) {
@@ -292,7 +313,129 @@ TEST(OnnxReader, CyclesAndMissingInputsAreNamed) {
   File outputs;
   outputs.node("Relu", {"x"});
   outputs.graph().add_output()->set_name("x");
-  EXPECT_THAT(outputs.error(), HasSubstr("2 outputs"));
+  EXPECT_THAT(outputs.error(), AllOf(HasSubstr("2 outputs, 'y', 'x'"), HasSubstr("--output-name y")));
+}
+
+// The LSTM of PyTorch begins with zeros whose shape is computed; attention with reshapes. Neither is what
+// matters.
+TEST(OnnxReader, WhatCannotBeReadAtAllIsNamedBeforeItsSurroundings) {
+  File recurrent({0, 5, 4});
+  recurrent.node("Shape", {"x"}, "shape");
+  recurrent.node("ConstantOfShape", {"shape"}, "zeros");
+  recurrent.node("NoSuchThing", {"x"}, "odd");
+  recurrent.floats("w", {1, 8, 4});
+  recurrent.node("LSTM", {"odd", "w", "w", "", "", "zeros"});
+  EXPECT_THAT(recurrent.error(),
+              AllOf(HasSubstr("node 'LSTM_4': operator LSTM is not supported: recurrent layers"),
+                    HasSubstr("also not supported here: NoSuchThing")));
+
+  File attention({0, 5, 4});
+  attention.node("Shape", {"x"}, "shape");
+  attention.node("ConstantOfShape", {"shape"}, "zeros");
+  attention.node("Add", {"x", "zeros"}, "sum");
+  attention.node("MatMul", {"sum", "x"});
+  EXPECT_THAT(attention.error(), AllOf(HasSubstr("node 'MatMul_4'"), HasSubstr("attention")));
+}
+
+// A network with a label and probabilities, as skl2onnx writes it; with `maps` as a list of maps.
+File scikit_learn(bool maps) {
+  File file({0, 4}, 13);
+  file.floats("w", {4, 3});
+  file.node("MatMul", {"x", "w"}, "scores");
+  file.node("Softmax", {"scores"}, maps ? "numbers" : "probabilities");
+  File::set(file.node("ArgMax", {maps ? "numbers" : "probabilities"}, "label"), "axis", 1);
+  if (maps) file.node("ZipMap", {"numbers"}, "probabilities").set_domain("ai.onnx.ml");
+  file.graph().clear_output();
+  onnx::ValueInfoProto& label = *file.graph().add_output();
+  label.set_name("label");
+  label.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  onnx::ValueInfoProto& probabilities = *file.graph().add_output();
+  probabilities.set_name("probabilities");
+  if (maps)
+    probabilities.mutable_type()->mutable_sequence_type();
+  else
+    probabilities.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  return file;
+}
+
+TEST(OnnxReader, OfLabelAndProbabilitiesTheLatterAreTheScores) {
+  for (bool maps : {false, true}) {
+    const Model model = scikit_learn(maps).read();
+    EXPECT_THAT(kinds(model.graph), ElementsAre("Input", "Dense", "Softmax"));
+    ASSERT_EQ(model.info.notes.size(), 1u);
+    EXPECT_THAT(model.info.notes[0], HasSubstr("'probabilities' is taken"));
+    EXPECT_EQ(model.info.metadata.count(kOutputKey), 0u);
+  }
+}
+
+TEST(OnnxReader, AnOutputCanBeChosenAndIsRemembered) {
+  File file({0, 4}, 13);
+  file.floats("w", {4, 3});
+  file.node("MatMul", {"x", "w"}, "first");
+  file.node("Relu", {"first"}, "second");
+  file.graph().clear_output();
+  for (const char* name : {"first", "second"}) {
+    onnx::ValueInfoProto& output = *file.graph().add_output();
+    output.set_name(name);
+    output.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  EXPECT_THAT(file.error(), HasSubstr("2 outputs, 'first', 'second'; say which"));
+  const std::string bytes = file.model().SerializeAsString();
+  const Model model = from_onnx_bytes(bytes, "test.onnx", "first");
+  EXPECT_THAT(kinds(model.graph), ElementsAre("Input", "Dense"));
+  const Model again = from_onnx_bytes(to_onnx_bytes(model), "again.onnx");
+  EXPECT_THAT(kinds(again.graph), ElementsAre("Input", "Dense"));
+  EXPECT_THAT(kinds(from_onnx_bytes(to_onnx_bytes(model), "again.onnx", "second").graph),
+              ElementsAre("Input", "Dense", "Relu"));
+  try {
+    from_onnx_bytes(bytes, "test.onnx", "third");
+    FAIL() << "there is no third";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("there is no output 'third' (--output-name); there is 'first', 'second'"));
+  }
+}
+
+// What a refined layer may have in front of it.
+TEST(OnnxReader, AGateIsBroadcast) {  // squeeze and excitation
+  File file({0, 2, 3, 3});
+  file.node("GlobalAveragePool", {"x"}, "mean");
+  file.node("Sigmoid", {"mean"}, "gate");
+  file.node("Mul", {"gate", "x"});
+  EXPECT_EQ(file.read().graph.node(file.read().graph.output()).shape, (Shape{2, 3, 3}));
+  File wrong({0, 2, 3, 3});
+  wrong.node("ReduceMean", {"x"}, "mean");
+  wrong.node("Mul", {"mean", "x"});
+  EXPECT_THAT(wrong.error(), HasSubstr("mix the samples"));
+}
+
+TEST(OnnxReader, WeightsOfRowsAndTransposedConvolutionsAreFoundAgain) {
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    File file({0, 2, 5});
+    file.floats("w", {2, 2, 3});
+    onnx::NodeProto& node = file.node(op, {"x", "w"});
+    if (std::string_view(op) == "ConvTranspose") File::set(node, "strides", std::vector<std::int64_t>{2});
+    Model model = file.read();
+    const Parameter& weights = model.graph.node(*model.graph.find(std::string(op) + "_1")).parameters[0];
+    const float before = model.graph.parameters()[static_cast<std::size_t>(weights.range.begin)];
+    model.graph.parameters()[static_cast<std::size_t>(weights.range.begin)] = 77;
+    onnx::ModelProto written;
+    ASSERT_TRUE(written.ParseFromString(to_onnx_bytes(model)));
+    int changed = 0;
+    for (int k = 0; k < 12; ++k) {
+      float value = 0;
+      const onnx::TensorProto& tensor = written.graph().initializer(0);
+      if (tensor.float_data_size() > 0)
+        value = tensor.float_data(k);
+      else
+        std::memcpy(&value, tensor.raw_data().data() + 4 * k, 4);
+      if (value == static_cast<float>(k + 1)) continue;
+      ++changed;
+      EXPECT_EQ(value, 77);
+      EXPECT_EQ(before, static_cast<float>(k + 1)) << op;
+    }
+    EXPECT_EQ(changed, 1) << op;
+  }
 }
 
 TEST(OnnxReader, InitialisersMustHoldWhatTheyPromise) {

@@ -2,12 +2,14 @@
 // and 37.
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "checks.h"
 #include "net/layers/activations.h"
 #include "net/layers/arithmetic_layers.h"
 #include "net/layers/batch_norm_layer.h"
 #include "net/layers/convolution_layer.h"
 #include "net/layers/dense_layer.h"
+#include "net/layers/frozen_layers.h"
 #include "net/layers/maximum_layer.h"
 #include "net/layers/pooling_layers.h"
 #include "net/layers/prelu_layer.h"
@@ -229,6 +231,45 @@ TEST(Smooth, FollowTheirDefinitions) {
   expect_layer_like_naive(layer<ResponseNormLayer>(3, 0.5f, 0.75f, 1.0f), {{7, 3, 2}}, "LRN");
   expect_layer_like_naive(layer<ResponseNormLayer>(4, 2.0f, 0.5f, 2.0f), {{5, 3, 2}}, "LRN, even");
   expect_layer_like_naive(layer<ResponseNormLayer>(9, 1.0f, 1.0f, 1.0f), {{3, 1, 2}}, "LRN, wide");
+}
+
+TEST(Frozen, FunctionsFollowTheirDefinitions) {
+  for (const Function function : {Function::elu, Function::selu, Function::celu, Function::softplus,
+                                  Function::softsign, Function::erf, Function::exp}) {
+    const auto made = layer<FunctionLayer>(function, 0.7f, 1.3f);
+    expect_layer_like_naive(made, {{3, 5, 7}}, std::string(made->kind()));
+  }
+  expect_layer_like_naive(layer<FunctionLayer>(Function::thresholded_relu, 0.3f), {{11}}, "ThresholdedRelu");
+  // Of what is positive.
+  for (const Function function : {Function::sqrt, Function::power, Function::reciprocal}) {
+    Graph graph;
+    const int x = graph.add("exp", layer<FunctionLayer>(Function::exp), {graph.add_input("x", {3, 5, 7})});
+    graph.add("function", layer<FunctionLayer>(function, 1.7f), {x});
+    expect_like_naive(graph, 5, 12);
+  }
+  Graph graph;
+  const int x = graph.add_input("x", {3, 5, 7}), y = graph.add_input("y", {3, 5, 7});
+  graph.add("ratio", layer<QuotientLayer>(), {x, graph.add("exp", layer<FunctionLayer>(Function::exp), {y})});
+  expect_like_naive(graph, 5, 12);
+}
+
+TEST(Frozen, StandardizeFollowsItsDefinition) {
+  expect_layer_like_naive(layer<StandardizeLayer>(0.1f), {{11}}, "of a vector");
+  expect_layer_like_naive(layer<StandardizeLayer>(1e-5f), {{4, 9}}, "row by row");
+}
+
+TEST(Resize, FollowsItsDefinition) {
+  using Axis = ResizeLayer::Axis;
+  const auto repeated = [](const Shape& from, const Shape& to) {
+    return std::make_shared<ResizeLayer>(ResizeLayer::repeating(from, to));
+  };
+  expect_layer_like_naive(repeated({3, 1, 1}, {3, 5, 7}), {{3, 1, 1}}, "a gate");
+  expect_layer_like_naive(repeated({1, 4}, {6, 4}), {{1, 4}}, "rows");
+  const Axis same{{{0, 1.0f}}, {{1, 1.0f}}, {{2, 1.0f}}};
+  const Axis between{{{0, 1.0f}}, {{0, 0.75f}, {1, 0.25f}}, {{0, 0.25f}, {1, 0.75f}}, {{1, 1.0f}}};
+  const Axis fewer{{{3, 0.5f}, {4, 0.5f}}, {{1, 1.0f}}};
+  expect_layer_like_naive(layer<ResizeLayer>(std::vector<Axis>{same, between, fewer}), {{3, 2, 5}}, "linear");
+  EXPECT_THROW(ResizeLayer(std::vector<Axis>{{{{0, -1.0f}}}}), Error);
 }
 
 TEST(Smooth, SigmoidAndTheLogarithmOfASoftmaxFollowTheirDefinitions) {

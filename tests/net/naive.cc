@@ -9,6 +9,7 @@
 #include "net/layers/batch_norm_layer.h"
 #include "net/layers/convolution_layer.h"
 #include "net/layers/dense_layer.h"
+#include "net/layers/frozen_layers.h"
 #include "net/layers/maximum_layer.h"
 #include "net/layers/pooling_layers.h"
 #include "net/layers/prelu_layer.h"
@@ -238,6 +239,70 @@ double constant(const std::vector<float>& values, const Tensor& x, std::int64_t 
   return static_cast<double>(values[static_cast<std::size_t>(coordinates(i, x.shape)[0])]);
 }
 
+double value_of(const FunctionLayer& layer, double x) {
+  const double a = static_cast<double>(layer.a()), b = static_cast<double>(layer.b());
+  switch (layer.function()) {
+    case lwsvm::Function::elu:
+      return x < 0 ? a * (std::exp(x) - 1) : x;
+    case lwsvm::Function::selu:
+      return x < 0 ? b * (a * std::exp(x) - a) : b * x;
+    case lwsvm::Function::celu:
+      return std::max(0.0, x) + std::min(0.0, a * (std::exp(x / a) - 1));
+    case lwsvm::Function::softplus:
+      return std::log(1 + std::exp(x));
+    case lwsvm::Function::softsign:
+      return x / (1 + std::abs(x));
+    case lwsvm::Function::erf:
+      return std::erf(x);
+    case lwsvm::Function::exp:
+      return std::exp(x);
+    case lwsvm::Function::sqrt:
+      return std::sqrt(x);
+    case lwsvm::Function::power:
+      return std::exp(a * std::log(x));
+    case lwsvm::Function::reciprocal:
+      return 1 / x;
+    case lwsvm::Function::thresholded_relu:
+      return x > a ? x : 0;
+  }
+  return 0;
+}
+
+Tensor standardized(const Tensor& x, double epsilon) {  // over the last axis
+  Tensor y(x.shape, x.samples);
+  const std::int64_t size = x.shape.back();
+  for (std::int64_t n = 0; n < x.samples; ++n)
+    for (std::int64_t row = 0; row < x.size(); row += size) {
+      double mean = 0, variance = 0;
+      for (std::int64_t i = row; i < row + size; ++i) mean += x(n, i) / static_cast<double>(size);
+      for (std::int64_t i = row; i < row + size; ++i)
+        variance += (x(n, i) - mean) * (x(n, i) - mean) / static_cast<double>(size);
+      for (std::int64_t i = row; i < row + size; ++i)
+        y(n, i) = (x(n, i) - mean) / std::sqrt(variance + epsilon);
+    }
+  return y;
+}
+
+Tensor resized(const Tensor& x, const ResizeLayer& layer) {  // axis by axis
+  Tensor now = x;
+  for (std::size_t axis = 0; axis < layer.axes().size(); ++axis) {
+    Shape shape = now.shape;
+    shape[axis] = std::ssize(layer.axes()[axis]);
+    std::int64_t inner = 1;
+    for (std::size_t k = axis + 1; k < shape.size(); ++k) inner *= shape[k];
+    Tensor next(shape, x.samples);
+    for (std::int64_t n = 0; n < x.samples; ++n)
+      for (std::int64_t i = 0; i < next.size(); ++i) {
+        const std::int64_t outer = i / inner / shape[axis], p = i / inner % shape[axis];
+        for (const auto& tap : layer.axes()[axis][static_cast<std::size_t>(p)])
+          next(n, i) += static_cast<double>(tap.weight) *
+                        now(n, (outer * now.shape[axis] + tap.element) * inner + i % inner);
+      }
+    now = std::move(next);
+  }
+  return now;
+}
+
 Tensor softmax(const Tensor& x, bool logarithm) {  // over the last axis
   Tensor y(x.shape, x.samples);
   const std::int64_t size = x.shape.back();
@@ -399,6 +464,18 @@ Tensor evaluate(const Node& node, const Inputs& in, const double* p, double* sta
     return y;
   }
   if (const auto* l = as<ResponseNormLayer>(node)) return response_norm(x, *l);
+  if (const auto* l = as<FunctionLayer>(node))
+    return elementwise(x, [&](double v, std::int64_t) {
+      if (l->function() == lwsvm::Function::thresholded_relu) kinks.at(v - static_cast<double>(l->a()));
+      return value_of(*l, v);
+    });
+  if (as<QuotientLayer>(node)) {
+    Tensor y = x;
+    for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] /= in[1]->values[i];
+    return y;
+  }
+  if (const auto* l = as<StandardizeLayer>(node)) return standardized(x, static_cast<double>(l->epsilon()));
+  if (const auto* l = as<ResizeLayer>(node)) return resized(x, *l);
   throw std::logic_error("no naive " + std::string(node.layer->kind()));
 }
 

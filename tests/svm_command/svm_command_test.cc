@@ -223,6 +223,74 @@ TEST_F(SvmCommand, SameBitsWithOneAndTwoThreads) {
   }
 }
 
+// A line with a huge index is 21 bytes, and must not become gigabytes.
+TEST_F(SvmCommand, MemoryIsBoundedByTheFileNotByItsHighestIndex) {
+  write("huge.txt", "0 1000000000:1\n1 1:1\n");
+  const Outcome outcome = run("svm --train huge.txt --test huge.txt --json -q", "ulimit -v 1000000 &&");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.result()["train_accuracy"], 1.0);
+  EXPECT_EQ(outcome.result()["test_accuracy"], 1.0);
+  EXPECT_EQ(outcome.result()["features"], 1000000000);
+  expect_refusal("--train huge.txt", "huge.txt: a network of 2 classes x 1,000,000,000 features");
+  write("three.txt", "0 2147483647:1\n1 1:1\n2 2:1\n");
+  expect_refusal("--train three.txt --scale 2", "normalise the file itself");
+}
+
+// The same samples with their features far apart are the same problem; what is written says so, too.
+TEST_F(SvmCommand, SparseFilesGiveTheMachineOfDenseOnes) {
+  const toys::Data data = toys::clouds(400, 6, 3, 1.5, 12);
+  constexpr std::int64_t kApart = 200;
+  toys::Data apart{data.samples, data.width * kApart, data.classes, {}, data.labels};
+  apart.features.assign(static_cast<std::size_t>(apart.samples * apart.width), 0.0f);
+  for (std::int64_t i = 0; i < data.samples; ++i)
+    for (std::int64_t j = 0; j < data.width; ++j)
+      apart.features[i * apart.width + (j + 1) * kApart - 1] = data.row(i)[j];
+  write_libsvm(folder_ / "dense.txt", data, {1, 2, 3});
+  write_libsvm(folder_ / "sparse.txt", apart, {1, 2, 3});
+  write_npz(folder_ / "apart.npz", apart);
+  const std::string options = " --lambda 0.01 --gap 1e-4 --val 100 --json -q ";
+  const json dense = run_well("svm --train dense.txt --test dense.txt" + options).result();
+  const Outcome outcome = run_well(
+      "svm --train sparse.txt --test sparse.txt --lambda 0.01 --gap 1e-4 --val 100 --json -o s.onnx");
+  EXPECT_THAT(outcome.err, HasSubstr("kept sparse: 6 features"));
+  const json sparse = outcome.result();
+  EXPECT_EQ(sparse["reason"], "gap closed");
+  EXPECT_NEAR(sparse["objective"].get<double>(), dense["objective"].get<double>(),
+              2e-4 * dense["objective"].get<double>());
+  for (const char* key : {"train_accuracy", "val_accuracy", "test_accuracy"})
+    EXPECT_NEAR(sparse[key].get<double>(), dense[key].get<double>(), 0.015) << key;
+  const json eval =
+      run_well("eval s.onnx --data apart.npz --split train --val 100 --split-seed 0 --json").result();
+  EXPECT_NEAR(eval["objective"].get<double>(), sparse["objective"].get<double>(), 1e-6);
+  EXPECT_EQ(eval["accuracy"], sparse["train_accuracy"]);
+}
+
+TEST_F(SvmCommand, SparseFilesGiveTheSameBitsWithOneAndTwoThreads) {
+  std::string text;
+  for (int i = 0; i < 700; ++i)
+    text += fmt::format("{} {}:1 {}:{}\n", i % 4, 1 + i % 50, 1000 + (i * 37) % 900, 0.1 * (i % 7) + 1);
+  write("text.txt", text);
+  std::string bytes[2];
+  for (const int threads : {1, 2}) {
+    run_well(fmt::format("svm --train text.txt --lambda 0.01 --threads {} -q -o t.onnx", threads));
+    bytes[threads - 1] = read_text(folder_ / "t.onnx");
+  }
+  EXPECT_FALSE(bytes[0].empty());
+  EXPECT_TRUE(bytes[0] == bytes[1]);
+}
+
+TEST_F(SvmCommand, ReachesLiblinearsObjectiveOnSparseFiles) {
+  if (!has_liblinear()) GTEST_SKIP() << "liblinear-train is not installed (Debian: liblinear-tools)";
+  toys::Data data{500, 300, 4, std::vector<float>(500 * 300, 0.0f), {}};
+  for (std::int64_t i = 0; i < data.samples; ++i) {
+    data.labels.push_back(static_cast<std::int32_t>(i % 4));
+    for (std::int64_t k = 0; k < 9; ++k)  // words, of which some are a class's own
+      data.features[i * data.width + (i * 61 + k * k * 17 + (k < 4 ? i % 4 : 0) * 5) % data.width] =
+          1.0f + 0.1f * static_cast<float>(k);
+  }
+  compare_with_liblinear(data, {1, 2, 3, 4}, 1e-3, 1e-3);
+}
+
 // timeout(1) signals the program and then its group: the program hears it twice.
 TEST_F(SvmCommand, CtrlCSavesWhatThereIs) {
   const Outcome outcome =

@@ -112,6 +112,54 @@ std::unique_ptr<Kernel> gather_kernel(const CompileRequest& request, float value
   return std::make_unique<GatherKernel>(request.samples, request.inputs[0].size(), std::move(source), value);
 }
 
+// out[i] = sum over its taps of weight * in[source].
+class WeightedGatherKernel final : public Kernel {
+ public:
+  struct Tap {
+    std::int32_t source;
+    float weight;
+  };
+
+  // begin: of each output's taps, and their end.
+  WeightedGatherKernel(std::int64_t samples, std::int64_t in_size, std::vector<std::int64_t> begin,
+                       std::vector<Tap> taps)
+      : samples_(samples), in_size_(in_size), begin_(std::move(begin)), taps_(std::move(taps)) {}
+
+  void forward(const ForwardArgs& args) const override {
+    for_each([&](std::int64_t n, std::size_t i, std::int64_t out) {
+      float sum = 0;
+      for (std::int64_t k = begin_[i]; k < begin_[i + 1]; ++k) {
+        const Tap& tap = taps_[static_cast<std::size_t>(k)];
+        sum += tap.weight * args.inputs[0][n * in_size_ + tap.source];
+      }
+      args.output[out] = sum;
+    });
+  }
+  void backward(const BackwardArgs& args) const override {
+    if (!args.input_gradients[0]) return;
+    std::fill_n(args.input_gradients[0], samples_ * in_size_, 0.0f);
+    for_each([&](std::int64_t n, std::size_t i, std::int64_t out) {
+      for (std::int64_t k = begin_[i]; k < begin_[i + 1]; ++k) {
+        const Tap& tap = taps_[static_cast<std::size_t>(k)];
+        args.input_gradients[0][n * in_size_ + tap.source] += tap.weight * args.output_gradient[out];
+      }
+    });
+  }
+
+ private:
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    const std::size_t size = begin_.size() - 1;
+    for (std::int64_t n = 0; n < samples_; ++n)
+      for (std::size_t i = 0; i < size; ++i)
+        visit(n, i, n * static_cast<std::int64_t>(size) + static_cast<std::int64_t>(i));
+  }
+
+  std::int64_t samples_, in_size_;
+  std::vector<std::int64_t> begin_;
+  std::vector<Tap> taps_;
+};
+
 class DropoutKernel final : public Kernel {
  public:
   DropoutKernel(const CompileRequest& request, float rate)
@@ -232,6 +280,73 @@ std::unique_ptr<Kernel> SliceLayer::compile(const CompileRequest& request) const
     for (std::size_t i = 0; i < at.size(); ++i) from[i] = start_[i] + step_[i] * at[i];
     return true;
   });
+}
+
+ResizeLayer::ResizeLayer(std::vector<Axis> axes) : axes_(std::move(axes)) {
+  for (const Axis& axis : axes_)
+    for (const auto& taps : axis)
+      if (taps.empty() ||
+          std::any_of(taps.begin(), taps.end(), [](const Tap& tap) { return !(tap.weight >= 0); }))
+        fail("net", "Resize needs taps for every position, with weights that are not negative");
+}
+
+Shape ResizeLayer::infer(std::span<const Shape> inputs) const {
+  const Shape& shape = only_input(kind(), inputs);
+  check_rank(kind(), axes_.size(), shape);
+  Shape result;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    for (const auto& taps : axes_[k])
+      for (const Tap& tap : taps)
+        if (tap.element < 0 || tap.element >= shape[k])
+          fail("net", "Resize reads element {} of axis {} of {}", tap.element, k, to_string(shape));
+    result.push_back(std::ssize(axes_[k]));
+  }
+  return result;
+}
+
+std::unique_ptr<Kernel> ResizeLayer::compile(const CompileRequest& request) const {
+  bool picks = true;
+  for (const Axis& axis : axes_)
+    for (const auto& taps : axis) picks = picks && taps.size() == 1 && taps[0].weight == 1.0f;
+  if (picks)
+    return gather_kernel(request, 0.0f, [this](const Shape& at, Shape& from) {
+      for (std::size_t k = 0; k < at.size(); ++k)
+        from[k] = axes_[k][static_cast<std::size_t>(at[k])][0].element;
+      return true;
+    });
+
+  const Addresses in(request.inputs[0]), out(request.output);
+  using KernelTap = WeightedGatherKernel::Tap;
+  std::vector<std::vector<KernelTap>> all(static_cast<std::size_t>(request.output.size()));
+  out.for_each([&](const Shape& at) {
+    Shape from(at.size(), 0);
+    std::vector<KernelTap>& taps = all[static_cast<std::size_t>(out.of(at))];
+    const auto visit = [&](const auto& self, std::size_t k, float weight) -> void {
+      if (k == at.size()) return taps.push_back({static_cast<std::int32_t>(in.of(from)), weight});
+      for (const Tap& tap : axes_[k][static_cast<std::size_t>(at[k])]) {
+        from[k] = tap.element;
+        self(self, k + 1, weight * tap.weight);
+      }
+    };
+    visit(visit, 0, 1.0f);
+  });
+  std::vector<std::int64_t> begin{0};
+  std::vector<KernelTap> flat;
+  for (const auto& taps : all) {
+    flat.insert(flat.end(), taps.begin(), taps.end());
+    begin.push_back(std::ssize(flat));
+  }
+  return std::make_unique<WeightedGatherKernel>(request.samples, request.inputs[0].size(), std::move(begin),
+                                                std::move(flat));
+}
+
+ResizeLayer ResizeLayer::repeating(const Shape& from, const Shape& to) {
+  std::vector<Axis> axes;
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    Axis& axis = axes.emplace_back();
+    for (std::int64_t p = 0; p < to[k]; ++p) axis.push_back({{from[k] == to[k] ? p : 0, 1.0f}});
+  }
+  return ResizeLayer(std::move(axes));
 }
 
 DropoutLayer::DropoutLayer(float rate) : rate_(rate) {

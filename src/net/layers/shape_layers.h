@@ -1,5 +1,5 @@
-// Layers that only move numbers: flatten, reshape, transpose, pad, slice; and dropout, which outside training
-// is one.
+// Layers that only move numbers: flatten, reshape, transpose, pad, slice, resize; and dropout, which outside
+// training is one.
 //
 // Axes do not count the batch: of an image, axis 0 is the channel.
 #pragma once
@@ -78,6 +78,30 @@ class SliceLayer final
 
  private:
   Shape start_, step_, count_;
+};
+
+// Every axis is read at other places than its own: position p of an axis is the sum of weight * element over
+// its taps. Repeats what is broadcast, enlarges and shrinks images. Weights are not negative.
+class ResizeLayer final : public MovingLayer {
+ public:
+  struct Tap {
+    std::int64_t element;
+    float weight;
+  };
+  using Axis = std::vector<std::vector<Tap>>;  // the taps of each position
+
+  explicit ResizeLayer(std::vector<Axis> axes);
+  const std::vector<Axis>& axes() const { return axes_; }
+  std::string_view kind() const override { return "Resize"; }
+  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  Shape infer(std::span<const Shape> inputs) const override;
+  std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
+
+  // Axes of 1 repeated, others as they are.
+  static ResizeLayer repeating(const Shape& from, const Shape& to);
+
+ private:
+  std::vector<Axis> axes_;
 };
 
 class DropoutLayer final : public Layer {  // in training: 0 with probability `rate`, else x / (1 - rate)
