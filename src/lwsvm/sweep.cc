@@ -19,11 +19,10 @@ constexpr std::size_t kProbeSamples = 2000, kJudgeSamples = 4000;
 constexpr std::int64_t kLeastJudgeSamples = 500;
 constexpr std::int64_t kBatch = 100;
 
-// A short run takes this part of the passes that there is time for, but not fewer batches than this.
+// A short run takes this part of the batches that there is time for; where these are few, so many, or twice
+// that part.
 constexpr double kRaceShare = 0.02;
-constexpr std::int64_t kLeastRaceBatches = 30;
-// Where at least so many passes follow, the race takes the largest eta that is nearly as good as the best.
-constexpr double kNearlyAsGood = 0.98, kManyPasses = 6;
+constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
 
 // Three sweeps, each three times as long as the last, and then some time for the layers.
 constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.7;
@@ -239,10 +238,9 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
   std::vector<float> best = start;
   const double at_start = objective_of(loss_on(judge_));
   double lowest = at_start;
-  const std::int64_t batches =
-      std::max(kLeastRaceBatches,
-               static_cast<std::int64_t>(kRaceShare * passes_left * static_cast<double>(pass_size()) /
-                                         static_cast<double>(kBatch)));
+  const double affordable = passes_left * static_cast<double>(pass_size()) / static_cast<double>(kBatch);
+  const double batches = std::max({kRaceShare * affordable, kFewestRaceBatches,
+                                   std::min(kLeastRaceBatches, 2 * kRaceShare * affordable)});
   const auto short_run = [&](double eta) -> std::optional<ShortRun> {
     if (observer.stop_requested()) return std::nullopt;
     set_covered(start);
@@ -265,8 +263,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     }
     return found;
   };
-  const std::optional<double> winner =
-      race_for_radius(at_start, passes_left > kManyPasses ? kNearlyAsGood : 1.0, short_run);
+  const std::optional<double> winner = race_for_radius(at_start, short_run);
   step_.forget();
   set_covered(winner ? best : start);
   if (!winner) return false;

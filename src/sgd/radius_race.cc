@@ -10,6 +10,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double kFirstRadius = 1e-3;
+constexpr double kNearlyAsGood = 0.95;
 
 }  // namespace
 
@@ -35,7 +36,7 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
   return {entropy, share};
 }
 
-std::optional<double> race_for_radius(double objective_at_start, double nearly,
+std::optional<double> race_for_radius(double objective_at_start,
                                       const std::function<std::optional<ShortRun>(double radius)>& run) {
   std::map<double, double> gains;
   double best = -std::numeric_limits<double>::infinity();
@@ -51,9 +52,8 @@ std::optional<double> race_for_radius(double objective_at_start, double nearly,
          radius *= factor) {
       const std::optional<double> gain = gain_with(radius);
       if (!gain) return false;
-      // Larger ones as long as they are nearly as good as the best; smaller ones until something is gained,
-      // and on while that grows.
-      const bool goes_on = factor > 1 ? *gain > nearly * best : *gain > best || !(best > 0);
+      // On while it gets better; to smaller ones also until something is gained.
+      const bool goes_on = *gain > best || (factor < 1 && !(best > 0));
       best = std::max(best, *gain);
       if (!goes_on) break;
     }
@@ -64,10 +64,9 @@ std::optional<double> race_for_radius(double objective_at_start, double nearly,
   best = *middle;
   if (!explore(kRadiusStep)) return std::nullopt;
   if (gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
-  double winner = gains.begin()->first;
-  for (const auto& [radius, gain] : gains)
-    if (gain > 0 && gain >= nearly * best) winner = radius;
-  return winner;
+  for (const auto& [radius, gain] : gains)  // in rising order
+    if (gain > 0 && gain >= kNearlyAsGood * best) return radius;
+  return gains.begin()->first;
 }
 
 }  // namespace lwsvm

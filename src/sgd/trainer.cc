@@ -21,9 +21,8 @@ constexpr std::uint64_t kProbeStream = 103;
 
 // Frank-Wolfe steps: the race for their radius.
 constexpr std::size_t kProbeSamples = 2000;
-constexpr std::int64_t kLeastRaceBatches = 50;
-constexpr double kRaceShare = 0.02;  // of all steps, for each short run
-constexpr double kNearlyAsGood = 0.98;
+constexpr std::int64_t kLeastRaceSteps = 50;
+constexpr double kRaceShareOfSteps = 0.02;  // of all steps, for each short run
 
 std::vector<ParameterRange> all_trained(const Graph& graph) {
   std::vector<ParameterRange> ranges;
@@ -166,7 +165,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
   const double all_steps =
       static_cast<double>(options_.epochs) * static_cast<double>(train_.size()) / options_.batch;
   const std::int64_t steps =
-      std::max(kLeastRaceBatches, static_cast<std::int64_t>(kRaceShare * std::min(all_steps, 1e9)));
+      std::max(kLeastRaceSteps, static_cast<std::int64_t>(kRaceShareOfSteps * std::min(all_steps, 1e9)));
   const auto short_run = [&](double radius) -> std::optional<ShortRun> {
     if (observer.stop_requested()) return std::nullopt;
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -185,7 +184,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
     return found;
   };
   const std::optional<double> winner =
-      race_for_radius(evaluator_.objective(on_probe(), regulariser_), kNearlyAsGood, short_run);
+      race_for_radius(evaluator_.objective(on_probe(), regulariser_), short_run);
   rate_ = winner.value_or(0);
   return winner.has_value();
 }
