@@ -58,13 +58,16 @@ double balanced_lambda(const Graph& graph, std::span<const int> layers, double h
   return std::clamp(hinge / std::max(half_square, 1e-30), 1e-6, 1e-3);
 }
 
-// Around the start: one with which moving the opened layers by kMove times their length costs as much as the
-// loss that there is to gain. Of its dimension (loss over weights squared), so that it follows a network
-// whose weights or scores are large; docs/results.md has the trials behind the number.
-constexpr double kMove = 2;
-double moving_lambda(const Graph& graph, std::span<const int> layers, double hinge) {
+// Around the start: one with which moving the opened layers as far as they are long costs a part of what a
+// wrong answer costs. So it has the dimension of loss over weights squared and follows a network whose
+// weights or scores are large; and unlike a part of the whole loss it does not let a network that is nearly
+// always right go far for its last mistakes. docs/results.md has the trials behind the number.
+constexpr double kMoveCost = 0.08;
+double moving_lambda(const Graph& graph, std::span<const int> layers, const NetworkQuality& start,
+                     std::int64_t samples) {
   const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());
-  return std::clamp(hinge / std::max(kMove * kMove * half_square, 1e-30), 1e-6, 1.0);
+  const double wrong = std::max(1 - start.train_accuracy, 1 / static_cast<double>(samples));
+  return std::clamp(kMoveCost * start.train_loss / wrong / std::max(half_square, 1e-30), 1e-6, 1.0);
 }
 
 // All layers that can be opened and written back; of others, why not.
@@ -118,7 +121,7 @@ std::vector<int> chosen_layers(const std::string& text, const Model& model, Term
 }
 
 double lambda_for(const RefineSettings& settings, Model& model, const RefineOptions& options, bool at_start,
-                  double hinge, const Task& task, const Threads& threads, Terminal& terminal) {
+                  const NetworkQuality& start, const Task& task, const Threads& threads, Terminal& terminal) {
   if (settings.lambda == "auto") return searched_lambda(settings, model, options, task, threads, terminal);
   if (!settings.lambda.empty()) {
     char* end = nullptr;
@@ -130,14 +133,14 @@ double lambda_for(const RefineSettings& settings, Model& model, const RefineOpti
   if (model.info.lambda && *model.info.lambda > 0 && centred_at_start(model.info) == at_start)
     return *model.info.lambda;
   if (at_start) {
-    const double lambda = moving_lambda(model.graph, options.layers, hinge);
+    const double lambda = moving_lambda(model.graph, options.layers, start, task.training.size());
     terminal.line(
         "lambda {:.3g}: the file names none for a regulariser around the start; chosen so that moving the "
-        "opened layers by {} times their length costs as much as the loss",
-        lambda, kMove);
+        "opened layers as far as they are long costs {} times what a wrong answer costs",
+        lambda, kMoveCost);
     return lambda;
   }
-  const double lambda = balanced_lambda(model.graph, options.layers, hinge);
+  const double lambda = balanced_lambda(model.graph, options.layers, start.train_loss);
   terminal.line(
       "lambda {:.3g}: the file does not say what it was trained with; chosen so that the regulariser of the "
       "opened layers weighs as much as the loss, within 1e-6 and 1e-3",

@@ -18,9 +18,9 @@ namespace lwsvm::cli {
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal);
 
 // As given; searched for --lambda auto; the network's own, if that was for the same kind of centre; or, where
-// the file says nothing, one that balances the network's training loss `hinge`. Layers and centre are those
+// the file says nothing, one that fits what the network is worth at the start. Layers and centre are those
 // of the options.
 double lambda_for(const RefineSettings& settings, Model& model, const RefineOptions& options, bool at_start,
-                  double hinge, const Task& task, const Threads& threads, Terminal& terminal);
+                  const NetworkQuality& start, const Task& task, const Threads& threads, Terminal& terminal);
 
 }  // namespace lwsvm::cli

@@ -330,7 +330,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
            "{}: the loss on the training samples is not a finite number: activations or scores are too large "
            "for float32; check how the pixels are normalised (--normalize, --scale)",
            settings.input);
-    options.lambda = lambda_for(settings, model, options, centre.at_start, hinge, task, threads, terminal);
+    options.lambda = lambda_for(settings, model, options, centre.at_start, start, task, threads, terminal);
     const Regulariser regulariser = make_regulariser(model.graph, options);
     start.objective = regulariser.value(model.graph.parameters()) + hinge;
     options.start = start;
@@ -338,7 +338,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     settings.start = with_test(start, model, task, threads);
     test_seconds = test_watch.seconds();
   } else {
-    options.lambda = lambda_for(settings, model, options, centre.at_start, 0, task, threads, terminal);
+    options.lambda = lambda_for(settings, model, options, centre.at_start, {}, task, threads, terminal);
   }
   settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
   const double time_limit =
