@@ -12,6 +12,7 @@ class InterruptibleSource final : public SampleSource {
   InterruptibleSource(const SampleSource& source, const char* doing) : source_(source), doing_(doing) {}
 
   std::int64_t size() const override { return source_.size(); }
+  std::int64_t copies() const override { return source_.copies(); }
   std::int32_t label(std::int64_t index) const override { return source_.label(index); }
   void read(std::int64_t index, float* target) const override {
     if (armed_) stop_if_interrupted(doing_);

@@ -1,8 +1,11 @@
 // Some of a source's samples, as a source of their own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "base/random.h"
 
 #include "base/sample_source.h"
 
@@ -23,5 +26,14 @@ class SampleSubset final : public SampleSource {
   const SampleSource& source_;
   std::vector<std::int32_t> samples_;
 };
+
+// `wanted` of 0..size-1, or all if there are fewer, in random order; the same every time.
+inline std::vector<std::int32_t> random_samples(std::int64_t size, std::int64_t wanted, std::uint64_t seed,
+                                                std::uint64_t stream) {
+  Random random(seed, stream);
+  std::vector<std::int32_t> samples = random_permutation(static_cast<std::size_t>(size), random);
+  samples.resize(static_cast<std::size_t>(std::min(wanted, size)));
+  return samples;
+}
 
 }  // namespace lwsvm

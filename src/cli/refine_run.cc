@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "base/interruptible_source.h"
 #include "base/nearest.h"
+#include "base/sample_subset.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
 #include "cli/centre.h"
@@ -294,6 +295,36 @@ json result_of(const RefineSettings& settings, const Refiner& refiner, std::stri
   return result;
 }
 
+// Some samples of a source, or all of them.
+class PartOf {
+ public:
+  PartOf(const SampleSource& source, std::int64_t count, std::uint64_t seed) : all_(source) {
+    if (count > 0) some_.emplace(source, judged_samples(source.size(), count, seed));
+  }
+  const SampleSource& samples() const { return some_ ? *some_ : all_; }
+
+ private:
+  const SampleSource& all_;
+  std::optional<SampleSubset> some_;
+};
+
+void choose_what_is_judged(RefineSettings& settings, const RefineOptions& options, const Model& model,
+                           const Task& task, double time_limit, const Threads& threads, Terminal& terminal) {
+  settings.judged = {};
+  if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return;
+  settings.judged = choose_judged_part(model, task, time_limit, threads);
+  if (settings.judged.training > 0)
+    terminal.line(
+        "one look at all samples would take too much of {}: the objective is taken over {} of {} training "
+        "samples, drawn at random, the accuracies over as many and over {} of {} validation samples; in "
+        "sweeps, "
+        "over all training samples",
+        settings.time_limit, format_count(settings.judged.training), format_count(task.training.size()),
+        format_count(settings.judged.validation), format_count(task.validation.size()));
+  if (!settings.judged.test)
+    terminal.line("the test part is left out for the same reason: lwsvm eval looks at it");
+}
+
 }  // namespace
 
 RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
@@ -319,10 +350,20 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
   options.centre = std::move(centre.weights);
   if (centre.at_start) settings.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  const double time_limit =
+      settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
+  if (!saved) choose_what_is_judged(settings, options, model, task, time_limit, threads, terminal);
+  const PartOf training(task.training, settings.judged.training, options.seed);
+  const PartOf validation(task.validation, settings.judged.validation, options.seed);
+  if (settings.judged.training > 0) {
+    options.judged = settings.judged.training;
+    options.moves = Moves::sweeps;
+  }
   double test_seconds = 0;
   if (!saved) {
     const Stopwatch watch;
-    NetworkQuality start = evaluate_start(model, task, Regulariser(model.graph, 0), threads);
+    NetworkQuality start = evaluate_start(model, training.samples(), validation.samples(), task.loss,
+                                          Regulariser(model.graph, 0), threads);
     options.evaluation_seconds = watch.seconds();
     const double hinge = start.train_loss;  // lambda may depend on it
     if (!std::isfinite(hinge))
@@ -335,23 +376,21 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
     start.objective = regulariser.value(model.graph.parameters()) + hinge;
     options.start = start;
     const Stopwatch test_watch;
-    settings.start = with_test(start, model, task, threads);
+    settings.start = with_test(start, model, task, threads, settings.judged.test);
     test_seconds = test_watch.seconds();
   } else {
     options.lambda = lambda_for(settings, model, options, centre.at_start, {}, task, threads, terminal);
   }
   settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
-  const double time_limit =
-      settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
 
   RefineReporter reporter(terminal, settings, model, clock, time_limit);
   reporter.reserve(1.25 * test_seconds + 0.2);
   constexpr const char* preparing = "preparing the first move";
-  InterruptibleSource training(task.training, preparing), validation(task.validation, preparing);
+  InterruptibleSource all_training(task.training, preparing), judging(validation.samples(), preparing);
   stop_if_interrupted(preparing);
-  Refiner refiner(model.graph, training, &validation, task.loss, options, threads);
-  training.disarm();  // from here on there is a network to write
-  validation.disarm();
+  Refiner refiner(model.graph, all_training, &judging, task.loss, options, threads);
+  all_training.disarm();  // from here on there is a network to write
+  judging.disarm();
   if (!saved && may_know_validation(model.info, task))
     terminal.line(
         "the network may have been trained on the {} validation samples; they then flatter it as it is, "
@@ -390,8 +429,9 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
                 unfinished && !settings.run_folder.empty()
                     ? fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder)
                     : "");
-  result.values =
-      result_of(settings, refiner, to_string(end), with_test(refiner.current(), model, task, threads));
+  result.values = result_of(settings, refiner, to_string(end),
+                            with_test(refiner.current(), model, task, threads, settings.judged.test));
+  if (settings.judged.training > 0) result.values["judged_samples"] = settings.judged.training;
   result.values["seconds"] = clock.seconds();
   if (end == RefineEnd::out_of_time) result.values["time_limit"] = settings.time_limit;
   if (log && result.over) write_end(*log, result.values);

@@ -7,6 +7,7 @@
 
 #include "base/progress.h"
 #include "cli/commands.h"
+#include "cli/judged_part.h"
 #include "cli/run_result.h"
 #include "cli/task.h"
 #include "lwsvm/refiner.h"
@@ -26,6 +27,7 @@ struct RefineSettings {
   std::string moves = "auto", search = "auto", keep = "best", mode = "standard";
   std::string memory = "4G", time_limit;
   bool limit_counts_all_starts = false;  // else a resumed run has its limit anew
+  JudgedPart judged;                     // chosen when the run begins
   nlohmann::json start;                  // quality of the input
   std::string centre_file;               // where a centre at the start came from, absolute
   RefineOptions refine;
@@ -51,6 +53,7 @@ struct RefineSettings {
     visit("max_epochs", self.refine.max_epochs);
     visit("batch", self.refine.batch);
     visit("seed", self.refine.seed);
+    JudgedPart::fields(self.judged, visit);
     visit("start", self.start);
     visit("centre_file", self.centre_file);
   }

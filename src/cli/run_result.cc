@@ -28,19 +28,21 @@ NetworkQuality evaluate_parts(const Model& model, const SampleSource& training,
 
 }  // namespace
 
-NetworkQuality evaluate_start(const Model& model, const Task& task, const Regulariser& regulariser,
-                              const Threads& threads) {
+NetworkQuality evaluate_start(const Model& model, const SampleSource& training,
+                              const SampleSource& validation, const Loss& loss,
+                              const Regulariser& regulariser, const Threads& threads) {
   constexpr const char* doing = "looking at the network as it is";
-  return evaluate_parts(model, InterruptibleSource(task.training, doing),
-                        InterruptibleSource(task.validation, doing), task.loss, regulariser, threads);
+  return evaluate_parts(model, InterruptibleSource(training, doing), InterruptibleSource(validation, doing),
+                        loss, regulariser, threads);
 }
 
-json with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads) {
+json with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads,
+               bool test) {
   json values{{"objective", quality.objective},
               {"accuracy", quality.train_accuracy},
               {"train_accuracy", quality.train_accuracy}};
   if (task.validation.size() > 0) values["val_accuracy"] = quality.val_accuracy;
-  if (task.test_part())
+  if (test && task.test_part())
     values["accuracy"] = values["test_accuracy"] =
         Evaluator(model.graph, threads).evaluate(task.test, task.loss).accuracy();
   return values;

@@ -24,11 +24,12 @@ struct RunResult {
 nlohmann::json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
                           const Threads& threads);
 // All but the test part, of a network that nothing has been done to yet: throws Interrupted at Ctrl-C.
-NetworkQuality evaluate_start(const Model& model, const Task& task, const Regulariser& regulariser,
-                              const Threads& threads);
-// The same of a network whose quality is known but for the test part.
+NetworkQuality evaluate_start(const Model& model, const SampleSource& training,
+                              const SampleSource& validation, const Loss& loss,
+                              const Regulariser& regulariser, const Threads& threads);
+// The same of a network whose quality is known but for the test part, which may be left out.
 nlohmann::json with_test(const NetworkQuality& quality, const Model& model, const Task& task,
-                         const Threads& threads);
+                         const Threads& threads, bool test = true);
 std::string quality_line(const nlohmann::json& quality);  // "objective 0.05850  train 99.29%  ..."
 
 // {"type": "end", ...}: the run is over. It lies behind the last checkpoint, so that a run that is resumed

@@ -255,7 +255,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
   bool is_last = false;
   const auto consider = [&](std::span<const double> w, bool last) {
     const bool rounded = set_rounded(active.node, w);
-    const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
+    const LossSums training = ground_.evaluator.evaluate(ground_.judged, ground_.loss);
     const double objective = ground_.evaluator.objective(training, regulariser);
     if (!(objective < best.trial.after)) return;
     best.training = training;

@@ -27,7 +27,8 @@ namespace lwsvm {
 struct RefineGround {
   Graph& graph;
   const SampleSource& train;       // values of the node `from`, or of the network's input
-  const SampleSource* validation;  // likewise; null: none
+  const SampleSource& judged;      // what F is taken over: all of `train`, or some
+  const SampleSource* validation;  // null: none
   int from = -1;
   const Loss& loss;
   const RefineOptions& options;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/sample_subset.h"
 
 namespace lwsvm {
 
@@ -16,6 +17,13 @@ void RefineOptions::validate() const {
   if (!(gap > 0 && gap < 1)) fail("refine", "the gap is {}; it is a fraction between 0 and 1", gap);
   if (max_epochs < 1) fail("refine", "{} epochs; give 1 or more", max_epochs);
   if (batch < 1) fail("refine", "a batch of {}; give 1 or more", batch);
+  if (judged && (moves != Moves::sweeps || mode == RefineMode::paper))
+    fail("refine", "F over a part of the samples is for sweeps alone");
+}
+
+std::vector<std::int32_t> judged_samples(std::int64_t training, std::int64_t judged, std::uint64_t seed) {
+  constexpr std::uint64_t stream = 205;  // of its own
+  return random_samples(training, judged, seed, stream);
 }
 
 }  // namespace lwsvm

@@ -42,11 +42,18 @@ struct RefineOptions {
   // if that changed one. Empty: float32, which changes nothing.
   std::function<bool(int node, std::span<float> weights)> as_stored;
 
+  // F is taken over so many of the training samples, judged_samples() of them; absent: over all. With sweeps
+  // alone, which need not look at all samples at once.
+  std::optional<std::int64_t> judged;
+
   // What the network is worth before anything, and how long it took to see that, where the caller knows.
   std::optional<NetworkQuality> start;
   double evaluation_seconds = 0;
 
   void validate() const;  // throws Error
 };
+
+// Which of so many training samples F is taken over.
+std::vector<std::int32_t> judged_samples(std::int64_t training, std::int64_t judged, std::uint64_t seed);
 
 }  // namespace lwsvm

@@ -83,9 +83,11 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   for (float w : graph.parameters())
     if (!std::isfinite(w)) fail("refine", "the network has weights that are not numbers");
   keep_frozen_prefix();
+  if (options_.judged)
+    judged_.emplace(*train_, judged_samples(train_->size(), *options_.judged, options_.seed));
   evaluator_.emplace(graph_, threads_, from_);
-  const RefineGround ground{graph_,   *train_,      validation_, from_,       loss_,
-                            options_, regulariser_, threads_,    *evaluator_, evaluation_seconds_};
+  const RefineGround ground{graph_,       *train_,  judged(),    validation_,        from_, loss_, options_,
+                            regulariser_, threads_, *evaluator_, evaluation_seconds_};
   updater_.emplace(ground);
   if (!in_turn()) sweeper_.emplace(ground);
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
@@ -142,7 +144,7 @@ RefineEnd Refiner::run(RefineObserver& observer) {
 void Refiner::begin() {
   if (started_) return;
   const Stopwatch watch;
-  start_ = options_.start ? *options_.start : quality(evaluator_->evaluate(*train_, loss_));
+  start_ = options_.start ? *options_.start : quality(evaluator_->evaluate(judged(), loss_));
   if (!std::isfinite(start_.objective))
     fail("refine",
          "the network's objective is not a finite number: its scores are too large for float32; check the "
@@ -186,7 +188,9 @@ std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
 double Refiner::passes_left(RefineObserver& observer) const {
   const double by_passes =
       options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
-  const double seconds = pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_;
+  const auto evaluated = static_cast<double>(judged().size() + (validation_ ? validation_->size() : 0));
+  const auto in_a_pass = static_cast<double>(train_->size() / train_->copies());
+  const double seconds = pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_ * in_a_pass / evaluated;
   const double by_time = (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
   const double left = std::min(by_passes, by_time);
   return std::isfinite(left) ? left : 10;
@@ -306,7 +310,7 @@ void Refiner::search_line(double seconds_left) {
     found.val_accuracy = validation.accuracy();
     found.val_loss = validation.mean_loss();
     if (!is_better(found, best)) break;
-    const LossSums training = evaluator_->evaluate(*train_, loss_);
+    const LossSums training = evaluator_->evaluate(judged(), loss_);
     found.objective = evaluator_->objective(training, regulariser_);
     if (!(found.objective < start_.objective)) break;
     found.train_loss = training.mean_loss();

@@ -21,6 +21,7 @@
 
 #include "base/checkpoint.h"
 #include "base/sample_source.h"
+#include "base/sample_subset.h"
 #include "engine/threads.h"
 #include "lwsvm/frozen_prefix.h"
 #include "lwsvm/layer_updater.h"
@@ -88,6 +89,7 @@ class Refiner {
   void restore_centre(Checkpoint& checkpoint);
   void search_line(double seconds_left);
   bool time_for_a_move(std::size_t move, RefineObserver& observer) const;
+  const SampleSource& judged() const { return judged_ ? *judged_ : *train_; }
   bool in_turn() const { return options_.moves == Moves::layers || options_.mode == RefineMode::paper; }
 
   Graph& graph_;
@@ -98,8 +100,9 @@ class Refiner {
   Regulariser regulariser_;
   int from_ = -1;  // the node that samples enter at: what comes before it is frozen
   std::unique_ptr<PrefixSource> train_prefix_, validation_prefix_;
-  const SampleSource* train_;       // values of that node
-  const SampleSource* validation_;  // null: none
+  const SampleSource* train_;           // values of that node
+  const SampleSource* validation_;      // null: none
+  std::optional<SampleSubset> judged_;  // what F is taken over, if not all of train_
   std::optional<Evaluator> evaluator_;
   std::optional<LayerUpdater> updater_;
   std::optional<Sweeper> sweeper_;

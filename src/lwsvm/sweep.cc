@@ -15,14 +15,14 @@ namespace {
 // What the seed is used for; each is a stream of its own.
 constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203, kCopyStream = 204;
 
-constexpr std::size_t kProbeSamples = 2000, kJudgeSamples = 4000;
-constexpr std::int64_t kLeastJudgeSamples = 500;
+constexpr std::int64_t kProbeSamples = 2000, kJudgeSamples = 4000, kLeastJudgeSamples = 500;
 constexpr std::int64_t kBatch = 100;
 
 // A short run takes this part of the batches that there is time for; where these are few, so many, or twice
 // that part.
 constexpr double kRaceShare = 0.02;
 constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
+constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
 // Three sweeps, each three times as long as the last, and then some time for the layers.
 constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.7;
@@ -30,14 +30,6 @@ constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.7;
 constexpr double kLateness = 1.1;
 
 constexpr double kAveragedShare = 0.25;  // of a sweep: about what the average is over
-
-std::vector<std::int32_t> some_samples(std::int64_t size, std::size_t wanted, std::uint64_t seed,
-                                       std::uint64_t stream) {
-  Random random(seed, stream);
-  std::vector<std::int32_t> samples = random_permutation(static_cast<std::size_t>(size), random);
-  samples.resize(std::min(wanted, samples.size()));
-  return samples;
-}
 
 std::vector<int> nodes_of(const Regulariser& regulariser) {
   std::vector<int> nodes;
@@ -93,10 +85,10 @@ Sweeper::Sweeper(const RefineGround& ground)
       graph_(ground.graph),
       runner_(ground.graph, ground.threads,
               {.learn = nodes_of(ground.regulariser), .training = false, .from = ground.from}),
-      probe_(ground.train,
-             some_samples(ground.train.size(), kProbeSamples, ground.options.seed, kProbeStream)),
+      probe_(ground.train, random_samples(ground.train.size(), std::min(kProbeSamples, ground.judged.size()),
+                                          ground.options.seed, kProbeStream)),
       judge_(judging_source(ground),
-             some_samples(judging_source(ground).size(), kJudgeSamples, ground.options.seed, kProbeStream)),
+             random_samples(judging_source(ground).size(), kJudgeSamples, ground.options.seed, kProbeStream)),
       constant_answer_(constant_answer(judge_, ground.loss)),
       step_(ground.regulariser, ranges_of(ground.regulariser), ground.graph.parameters().size(),
             ground.threads),
@@ -136,7 +128,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   update.gamma = run.gamma / static_cast<double>(std::max<std::uint64_t>(1, run.steps));
   update.epochs = std::max(1, static_cast<int>(std::lround(passes)));
   update.work = 3 * passes * static_cast<double>(pass_size()) * ground_.flops_per_sample();
-  const LossSums training = ground_.evaluator.evaluate(ground_.train, ground_.loss);
+  const LossSums training = loss_on(ground_.judged);
   const double objective = objective_of(training);
   update.actual = current.objective - objective;
   if (objective < current.objective) {
@@ -238,6 +230,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
   std::vector<float> best = start;
   const double at_start = objective_of(loss_on(judge_));
   double lowest = at_start;
+  const double seconds_at_start = observer.seconds_left();
   const double affordable = passes_left * static_cast<double>(pass_size()) / static_cast<double>(kBatch);
   const double batches = std::max({kRaceShare * affordable, kFewestRaceBatches,
                                    std::min(kLeastRaceBatches, 2 * kRaceShare * affordable)});
@@ -252,10 +245,11 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     run_->planned_steps = static_cast<std::uint64_t>(batches);
     while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * ground_.reserve())
       take_step(eta * half_cosine(run_->progress()));
-    choose_candidate();
     run_.reset();
+    set_covered(covered());  // as it will be stored
     const LossSums sums = loss_on(judge_);
-    const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums)};
+    const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;
+    const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums), last};
     observer.on_race(eta, found.objective);
     if (found.alive && found.objective < lowest) {
       lowest = found.objective;

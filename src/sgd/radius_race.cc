@@ -10,7 +10,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double kFirstRadius = 1e-3;
-constexpr double kNearlyAsGood = 0.95;
+constexpr double kNearlyAsGood = 0.95, kNothing = 1e-6;
 
 }  // namespace
 
@@ -39,10 +39,12 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
 std::optional<double> race_for_radius(double objective_at_start,
                                       const std::function<std::optional<ShortRun>(double radius)>& run) {
   std::map<double, double> gains;
+  bool over = false;
   double best = -std::numeric_limits<double>::infinity();
   const auto gain_with = [&](double radius) -> std::optional<double> {
     const std::optional<ShortRun> found = run(radius);
     if (!found) return std::nullopt;
+    over = over || found->last;
     const bool counts = found->alive && std::isfinite(found->objective);
     return gains[radius] =
                counts ? objective_at_start - found->objective : -std::numeric_limits<double>::infinity();
@@ -52,18 +54,19 @@ std::optional<double> race_for_radius(double objective_at_start,
          radius *= factor) {
       const std::optional<double> gain = gain_with(radius);
       if (!gain) return false;
-      // On while it gets better; to smaller ones also until something is gained.
-      const bool goes_on = *gain > best || (factor < 1 && !(best > 0));
+      // On while it gets better; to smaller ones also until something is gained, unless they do nothing.
+      const bool goes_on =
+          *gain > best || (factor < 1 && !(best > 0) && *gain < -kNothing * objective_at_start);
       best = std::max(best, *gain);
-      if (!goes_on) break;
+      if (!goes_on || over) break;
     }
     return true;
   };
   const std::optional<double> middle = gain_with(kFirstRadius);
   if (!middle) return std::nullopt;
   best = *middle;
-  if (!explore(kRadiusStep)) return std::nullopt;
-  if (gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
+  if (!over && !explore(kRadiusStep)) return std::nullopt;
+  if (!over && gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
   for (const auto& [radius, gain] : gains)  // in rising order
     if (gain > 0 && gain >= kNearlyAsGood * best) return radius;
   return gains.begin()->first;

@@ -29,6 +29,7 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss);
 struct ShortRun {
   double objective = 0;  // on a probe
   bool alive = true;
+  bool last = false;  // there is time for no other
 };
 
 constexpr double kLeastRadius = 1e-7, kGreatestRadius = 0.1;
