@@ -91,7 +91,8 @@ struct Findings {
 ordered_json to_json(const LayerMemory& memory) {
   return {{"form", memory.form},         {"inputs", memory.inputs_fit ? memory.inputs : 0},
           {"patterns", memory.patterns}, {"slopes", memory.slopes},
-          {"dual", memory.blocks},       {"total", memory.total()}};
+          {"dual", memory.blocks},       {"weights", memory.weights},
+          {"total", memory.total()}};
 }
 
 void print_json(const Model& model, const Findings& found, const InspectCommand& command) {

@@ -82,7 +82,10 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--batch", settings->refine.batch, "samples whose steps are chosen together")
       ->capture_default_str();
   sub->add_option("--time-limit", settings->time_limit, "such as 10m or 1h30m");
-  sub->add_option("--memory", settings->memory, "for cached activations and dual state")
+  sub->add_option("--memory", settings->memory,
+                  "that an open layer takes: buffers of the weights' size, which it cannot do without, dual "
+                  "state, and "
+                  "cached activations as far as they fit; inspect tells")
       ->capture_default_str();
   sub->add_option("--mode", settings->mode, "standard or paper")->capture_default_str();
   sub->add_option("--search", settings->search, "labels, auto (everything for dense layers) or full")

@@ -57,7 +57,7 @@ void save_run(Checkpoint& checkpoint, const std::string& folder, const std::stri
                        {"data_checksum", data_checksum},
                        {"log_offset", log_offset}};
   const std::string bytes = to_onnx_bytes(model);
-  checkpoint.put("model", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+  checkpoint.put_view("model", std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
   checkpoint.save(checkpoint_path(folder));
 }
 

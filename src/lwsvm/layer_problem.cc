@@ -41,10 +41,23 @@ std::uint64_t most_label_bytes(std::int64_t samples, std::int64_t classes) {
   return static_cast<std::uint64_t>(samples * (4 + 12 * (classes - 1)));
 }
 
+// Of the layer: in float w_t (three times: problem, solver, update), the centre, w, the change of Psi and the
+// candidate; in double Psi, w, the average and, for a candidate, the average's w and the point at which it is
+// judged. Of the network: the start, the best, the centre, and a file that is being written, its weights
+// three times.
+std::uint64_t weight_bytes(const Graph& network, const Node& open) {
+  return static_cast<std::uint64_t>(open.trained.size) * (7 * sizeof(float) + 6 * sizeof(double)) +
+         network.parameters().size() * 6 * sizeof(float);
+}
+
 // All but the inputs: what cannot be computed again.
 LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition& decomposition,
-                        const Program& program, const Node& open, std::int64_t samples) {
+                        const Program& program, const Graph& network, int open_node, std::int64_t samples) {
+  const Node& open = network.node(open_node);
   LayerMemory memory;
+  // Also the layer's weights as its kernels have them, and the weights of the tail, decomposed and packed.
+  memory.weights = weight_bytes(network, open) + bytes_of_floats(2 * open.trained.size) +
+                   decomposition.graph.parameters().size() * 2 * sizeof(float);
   memory.patterns = PatternCache::bytes_for(program.replayed_patterns(), samples);
   const std::int64_t outputs = element_count(open.shape);
   const auto offsets = static_cast<std::uint64_t>(samples) * sizeof(double);
@@ -63,8 +76,9 @@ LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition&
 }
 
 // What of the memory is left for the inputs once everything that cannot be recomputed has its share.
-std::uint64_t left_for_inputs(const LayerMemory& taken, std::uint64_t memory) {
-  return taken.without_inputs() < memory ? memory - taken.without_inputs() : 0;
+std::uint64_t left_for_inputs(const LayerMemory& taken, const LayerProblemOptions& options) {
+  const std::uint64_t others = taken.without_inputs() + options.taken;
+  return others < options.memory ? options.memory - others : 0;
 }
 
 // The plane that attains H_i: which label, and H's convex part.
@@ -95,8 +109,8 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
       layer_(network, tail.open_node, chunk),
       inputs_(network, tail, source, options.from, chunk,
               left_for_inputs(
-                  tail_memory(options, decomposition_, program_, network.node(tail.open_node), source.size()),
-                  options.memory),
+                  tail_memory(options, decomposition_, program_, network, tail.open_node, source.size()),
+                  options),
               threads),
       patterns_(program_.replayed_patterns(), source.size()) {
   program_.load(decomposition_.graph);
@@ -470,8 +484,11 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   is_svm_layer_ = piecewise_layers(tail_).empty();
   if (const auto& end = models_->end = exact_end(network, tail_, options)) {
     form_ = "exact";
-    svm_inputs_ = std::make_unique<LayerInputs>(end->network, cut_tail(end->network, end->node), source,
-                                                options.from, TailRunner::chunk, options.memory, threads);
+    LayerMemory weights;
+    weights.weights = weight_bytes(network, network.node(open_node));
+    svm_inputs_ =
+        std::make_unique<LayerInputs>(end->network, cut_tail(end->network, end->node), source, options.from,
+                                      TailRunner::chunk, left_for_inputs(weights, options), threads);
     models_->features = std::make_unique<LayerFeatures>(*svm_inputs_, source.size(), threads);
     SvmLayerOptions svm;
     svm.bias = network.node(open_node).parameters.size() > 1 ? Bias::yes : Bias::no;
@@ -517,16 +534,22 @@ LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
   for (int node : tail.frontier) row += element_count(network.node(node).shape);
   if (const auto end = exact_end(network, tail, options)) {
     memory.form = "exact";
+    memory.weights = weight_bytes(network, open);
     memory.blocks = most_label_bytes(samples, open.shape[0]);
     row = element_count(end->network.node(end->network.node(end->node).inputs[0]).shape);
   } else {
     const Decomposition decomposition = decompose(tail, options.free_layers, options.split);
     const Program program(decomposition.graph, tail_options(decomposition));
-    memory = tail_memory(options, decomposition, program, open, samples);
+    memory = tail_memory(options, decomposition, program, network, open_node, samples);
   }
   memory.inputs = bytes_of_floats(samples * row);
-  const bool exact = memory.form == "exact";  // whose blocks are too small to count
-  memory.inputs_fit = memory.inputs <= (exact ? options.memory : left_for_inputs(memory, options.memory));
+  if (memory.form == "exact") {  // whose blocks are too small to count
+    LayerMemory weights;
+    weights.weights = memory.weights;
+    memory.inputs_fit = memory.inputs <= left_for_inputs(weights, options);
+  } else {
+    memory.inputs_fit = memory.inputs <= left_for_inputs(memory, options);
+  }
   return memory;
 }
 

@@ -37,18 +37,20 @@ struct LayerProblemOptions {
   StepRule step_rule = StepRule::per_block;
   bool exact_svm_layer = true;  // Frank-Wolfe steps there too, if false
   std::uint64_t memory = std::uint64_t{4} << 30;
+  std::uint64_t taken = 0;  // of the memory, by others: the inputs are kept only if they fit beside it
 };
 
-// What an open layer's problem keeps, in bytes.
+// What an open layer takes, in bytes, beside what any run of the network does.
 struct LayerMemory {
   std::string form;            // as LayerProblem::form()
   std::uint64_t patterns = 0;  // of the frozen layers behind it
   std::uint64_t slopes = 0;    // of the concave part
   std::uint64_t blocks = 0;    // of the dual; label blocks at most
+  std::uint64_t weights = 0;   // buffers of the weights' size: solver, candidates, network
   std::uint64_t inputs = 0;    // z and the frontier
   bool inputs_fit = true;      // else they are computed again for every chunk, and take nothing
 
-  std::uint64_t without_inputs() const { return patterns + slopes + blocks; }
+  std::uint64_t without_inputs() const { return patterns + slopes + blocks + weights; }
   std::uint64_t total() const { return without_inputs() + (inputs_fit ? inputs : 0); }
 };
 

@@ -125,8 +125,11 @@ double LayerUpdater::solve_work(const Summary& summary) const {
 
 // The layer's problem with `level` layers free, at the network's current weights.
 std::unique_ptr<LayerProblem> LayerUpdater::linearise(int node, int level) const {
-  return std::make_unique<LayerProblem>(graph_, node, ground_.train, ground_.loss.margins(),
-                                        problem_options(level), ground_.threads);
+  LayerProblemOptions options = problem_options(level);
+  // A wider problem is looked at while the narrower one is still there.
+  if (active_) options.taken = active_->problem->cache_bytes() + active_->problem->blocks().block_bytes();
+  return std::make_unique<LayerProblem>(graph_, node, ground_.train, ground_.loss.margins(), options,
+                                        ground_.threads);
 }
 
 LayerProblemOptions LayerUpdater::problem_options(int level) const {

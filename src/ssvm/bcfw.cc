@@ -193,10 +193,13 @@ void BcfwSolver::visit(StateArchive& archive) {
   schedule_.visit(archive);
   blocks_.visit(archive);
   std::vector<std::uint64_t> random(random_.state().begin(), random_.state().end());
-  archive.array_of_same_size("solver.random", random);
-  if (std::ranges::all_of(random, [](std::uint64_t word) { return word == 0; }))  // it would stay there
-    fail("checkpoint", "the state of the random numbers is damaged: start without this checkpoint");
-  random_ = Random(Random::State{random[0], random[1], random[2], random[3]});
+  archive.made_array("solver.random", random);
+  if (archive.loading()) {
+    if (random.size() != 4) fail("checkpoint", "'solver.random' holds {} numbers, not 4", random.size());
+    if (std::ranges::all_of(random, [](std::uint64_t word) { return word == 0; }))  // it would stay there
+      fail("checkpoint", "the state of the random numbers is damaged: start without this checkpoint");
+    random_ = Random(Random::State{random[0], random[1], random[2], random[3]});
+  }
   archive.scalar("solver.lambda", options_.lambda);
   archive.scalar("solver.mu", options_.mu);
   archive.scalar("solver.epoch", epoch_);

@@ -143,10 +143,15 @@ void LabelBlocks::visit(StateArchive& archive) {
       labels.push_back(static_cast<std::int32_t>(entry(e).label));
       weights.push_back(entry(e).weight);
     }
-  archive.array_of_same_size("blocks.counts", counts);
-  archive.array("blocks.labels", labels);
-  archive.array("blocks.weights", weights);
+  const std::size_t expected = counts.size();
+  archive.made_array("blocks.counts", counts);
+  archive.made_array("blocks.labels", labels);
+  archive.made_array("blocks.weights", weights);
   if (!archive.loading()) return;
+  if (counts.size() != expected)
+    fail("checkpoint",
+         "'blocks.counts' holds {} numbers, this problem needs {}: it belongs to another problem",
+         counts.size(), expected);
 
   LabelBlocks loaded(labels_, classes_);
   std::size_t position = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,13 +21,23 @@ class StateArchive {
 
   bool loading() const { return loading_; }
 
-  // Saving: stores the array. Loading: replaces it, whatever its size. T as in Checkpoint.
+  // Saving: the checkpoint looks at the array, which must stay as it is until it is written: state may be of
+  // gigabytes. Loading: replaces it, whatever its size. T as in Checkpoint.
   template <typename T>
   void array(const std::string& name, std::vector<T>& values) {
     if (loading_)
       values = checkpoint_.take<T>(name);
     else
-      checkpoint_.put(name, values);
+      checkpoint_.put_view(name, std::span<const T>(values));
+  }
+
+  // The same for what was made for the archive: saving takes it.
+  template <typename T>
+  void made_array(const std::string& name, std::vector<T>& values) {
+    if (loading_)
+      values = checkpoint_.take<T>(name);
+    else
+      checkpoint_.put(name, std::move(values));
   }
 
   // An array whose size is part of the problem: loading one of another size is an Error.
@@ -42,7 +53,9 @@ class StateArchive {
   template <typename T>
   void scalar(const std::string& name, T& value) {
     std::vector<T> values{value};
-    array_of_same_size(name, values);
+    made_array(name, values);
+    if (!loading_) return;
+    if (values.size() != 1) fail("checkpoint", "'{}' holds {} numbers, not one", name, values.size());
     value = values[0];
   }
 

@@ -4,6 +4,7 @@
 #include "cli/never_rises.h"
 #include "cli/program.h"
 #include "data/registry.h"
+#include "judge.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -60,7 +61,7 @@ class FashionSlice : public testing::TestWithParam<Setting> {};
 
 TEST_P(FashionSlice, ObjectiveFallsAtEveryAcceptedUpdate) {
   if (find_data(*find_known("fashion-mnist"), {}).empty())
-    GTEST_SKIP() << "Fashion-MNIST is not installed (Debian: dataset-fashion-mnist)";
+    LWSVM_NO_JUDGE() << "Fashion-MNIST is not installed (Debian: dataset-fashion-mnist)";
   const Setting& setting = GetParam();
   const TemporaryFolder folder;
   const DataSet images = load_data("fashion-mnist");

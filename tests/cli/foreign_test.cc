@@ -8,6 +8,7 @@
 #include "cli/foreign_files.h"
 #include "cli/program.h"
 #include "data/dataset.h"
+#include "judge.h"
 #include "report/run_log.h"
 
 namespace lwsvm::cli {
@@ -188,7 +189,7 @@ TEST_F(Foreign, ThatValidationSamplesMayBeKnownIsSaidEveryTime) {
 
 TEST_F(Foreign, ValidationSamplesOfTheDataSetAreTaken) {
   if (std::system("/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "/usr/bin/python3 with numpy is not here";
+    LWSVM_NO_JUDGE() << "/usr/bin/python3 with numpy is not here";
   const std::string make = fmt::format(
       "/usr/bin/python3 -c \"import numpy as n; r = n.random.default_rng(0); x = lambda k: r.integers(0, "
       "255, (k, 8, "
@@ -338,7 +339,7 @@ TEST_F(Foreign, OnnxRuntimeFindsTheSameAccuracy) {
   const std::string runtime = std::string(LWSVM_SOURCE_DIR) + "/build/oracles/node_modules/onnxruntime-node";
   const std::string start = fmt::format("node -e \"require('{}')\" >/dev/null 2>&1", runtime);
   if (!fs::exists(runtime) || std::system(start.c_str()) != 0)
-    GTEST_SKIP() << "ONNX Runtime for node is not installed (scripts/install-deps.sh test)";
+    LWSVM_NO_JUDGE() << "ONNX Runtime for node is not installed (scripts/install-deps.sh test)";
   ASSERT_EQ(refine("net.onnx", {"--normalize", "0-1"}).exit_code, 0);
   TemporaryFolder scores;
   EXPECT_EQ(runtime_accuracy(folder_ / "better.onnx", scores.path(), runtime),
@@ -491,7 +492,8 @@ TEST(ForeignNotes, AreNotAddedWhereNothingChanged) {
   const Arguments options{"--data", small_data, "--normalize", "0-1", "--anyway"};
   const auto keys = [&](const std::string& name) {
     std::vector<std::string> all;
-    for (const auto& entry : load(folder / name).metadata_props()) all.push_back(entry.key());
+    const onnx::ModelProto proto = load(folder / name);
+    for (const auto& entry : proto.metadata_props()) all.push_back(entry.key());
     return all;
   };
   const auto well = [&](const Arguments& arguments) {

@@ -26,7 +26,8 @@ using json = nlohmann::json;
 using Arguments = std::vector<std::string>;
 
 struct Result {
-  int exit_code = -1;  // -1: ended by a signal
+  int exit_code = -1;      // -1: ended by a signal
+  double peak_memory = 0;  // bytes
   std::string out, err;
 
   json value() const {
@@ -84,10 +85,11 @@ class Process {
 
   Result wait() {
     int status = 0;
-    ::waitpid(child_, &status, 0);
+    rusage used{};
+    ::wait4(child_, &status, 0, &used);
     child_ = 0;
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(streams_ / "out"),
-            read_file(streams_ / "err")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1024.0 * static_cast<double>(used.ru_maxrss),
+            read_file(streams_ / "out"), read_file(streams_ / "err")};
   }
 
  private:

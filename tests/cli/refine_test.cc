@@ -166,5 +166,90 @@ TEST(RefineTimeLimit, EndsInGoodOrder) {
   EXPECT_EQ(again.value()["objective"], result.value()["objective"]);
 }
 
+// Two million weights and hardly any samples: what is asked of --memory must be counted where it goes.
+TEST(RefineMemory, IsWhatInspectSays) {
+  TemporaryFolder folder;
+  make_network(folder.path(), "base.onnx", "dense1500-relu-dense1500-relu");
+  const Arguments refine{"refine",   "base.onnx",    "--data",    small_data, "--passes", "1",
+                         "--moves",  "layers",       "--layers",  "dense2",   "--search", "full",
+                         "--memory", "4M",           "--threads", "1",        "--run",    "run",
+                         "--json",   "--max-epochs", "2"};
+  const Result inspected =
+      run(folder.path(), {"inspect", "base.onnx", "--samples", "270", "--memory", "4M", "--json"});
+  const Result judged = run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--threads", "1"});
+  const Result refined = run(folder.path(), refine, checkpoint_often);
+  ASSERT_EQ(refined.exit_code, 0) << refined.err;
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  double promised = 0;
+  const json found = inspected.value();
+  for (const json& layer : found["layers"])
+    if (layer["name"] == "dense2") promised = layer["memory"]["total"];
+  const double taken = refined.peak_memory - judged.peak_memory;
+  RecordProperty("promised", std::to_string(promised));
+  RecordProperty("taken", std::to_string(taken));
+  EXPECT_GT(promised, 2e6 * 4);
+  EXPECT_LT(taken, 1.15 * promised + 30e6);
+}
+
+TEST(RefineLambda, AutoIsChosenByValidationAndRemembered) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const Result result = run(
+      folder.path(), {"refine", "base.onnx", "--data", small_data, "--lambda", "auto", "--passes", "1",
+                      "--layers", "svm", "--keep", "last", "--run", "run", "-o", "better.onnx", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const double lambda = result.value()["lambda"];
+  EXPECT_GE(lambda, 1e-4);
+  EXPECT_LE(lambda, 1);
+  EXPECT_EQ(result.value()["rises"], 0);
+  const Result eval =
+      run(folder.path(), {"eval", "better.onnx", "--data", small_data, "--split", "train", "--json"});
+  EXPECT_EQ(eval.value()["lambda"], lambda);
+  EXPECT_NEAR(eval.value()["objective"].get<double>(), result.value()["objective"].get<double>(), 1e-9);
+  const Result resumed = run(folder.path(), {"refine", "--resume", "run", "--json"});
+  EXPECT_EQ(resumed.value()["lambda"], lambda);  // not searched again
+}
+
+TEST(RefineAugment, TransformedCopiesBelongToTheObjective) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const auto refine = [&](const std::string& name, const Arguments& more) {
+    return run(folder.path(), Arguments{"refine", "base.onnx", "--data", small_data, "--passes", "1",
+                                        "--keep", "last", "--run", name, "-o", name + ".onnx", "--json"} +
+                                  more);
+  };
+  const Result plain = refine("plain", {}), flipped = refine("flipped", {"--augment", "flip"});
+  ASSERT_EQ(flipped.exit_code, 0) << flipped.err;
+  const auto samples = [&](const std::string& name) {
+    return read_run_log(folder / (name + "/log.jsonl")).records.front()["train_samples"].get<int>();
+  };
+  EXPECT_EQ(samples("flipped"), 2 * samples("plain"));
+  EXPECT_NE(flipped.value()["start"]["objective"], plain.value()["start"]["objective"]);
+  EXPECT_LT(flipped.value()["objective"].get<double>(), flipped.value()["start"]["objective"].get<double>());
+  EXPECT_EQ(flipped.value()["rises"], 0);
+  EXPECT_FALSE(read_file(folder / "flipped.onnx") == read_file(folder / "plain.onnx"));
+}
+
+// What does not fit is computed again, to the same bits; a convolution takes smaller batches.
+TEST(RefineMemory, ATightOneChangesTheTimeNotTheResult) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const auto refine = [&](const std::string& name, const Arguments& more) {
+    return run(folder.path(),
+               Arguments{"refine", "base.onnx", "--data", small_data, "--passes", "1", "--keep", "last",
+                         "--moves", "layers", "--search", "labels", "-o", name + ".onnx", "--json"} +
+                   more);
+  };
+  const Arguments dense{"--layers", "dense1,svm"};
+  const Result roomy = refine("roomy", dense), tight = refine("tight", dense + Arguments{"--memory", "1K"});
+  ASSERT_EQ(tight.exit_code, 0) << tight.err;
+  EXPECT_EQ(tight.value()["objective"], roomy.value()["objective"]);
+  EXPECT_TRUE(read_file(folder / "tight.onnx") == read_file(folder / "roomy.onnx"));
+  const Result all = refine("all", {"--memory", "1K"});
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.value()["rises"], 0);
+  EXPECT_LT(all.value()["objective"].get<double>(), all.value()["start"]["objective"].get<double>());
+}
+
 }  // namespace
 }  // namespace lwsvm::cli

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "judge.h"
 #include "model/arch.h"
 #include "model/foreign_cases.h"
 #include "model/graphs.h"
@@ -102,7 +103,7 @@ std::vector<Subject> changed_foreign_subjects() {
 
 TEST(OnnxChecker, AcceptsEveryFile) {
   if (run("/usr/bin/python3 -c 'import onnx'").first != 0)
-    GTEST_SKIP() << "Python's onnx is not installed (scripts/install-deps.sh test)";
+    LWSVM_NO_JUDGE() << "Python's onnx is not installed (scripts/install-deps.sh test)";
   TemporaryFolder folder;
   std::string files;
   std::vector<Subject> subjects = every_subject();
@@ -125,10 +126,10 @@ class OnnxRuntime : public testing::Test {
   void SetUp() override {
     runtime_ = (source_dir / "build/oracles/node_modules/onnxruntime-node").string();
     if (!std::filesystem::exists(runtime_) || run("node --version").first != 0)
-      GTEST_SKIP() << "ONNX Runtime for node is not installed (scripts/install-deps.sh test)";
+      LWSVM_NO_JUDGE() << "ONNX Runtime for node is not installed (scripts/install-deps.sh test)";
     // There, but not for this processor or C library?
     const auto [code, printed] = run(fmt::format("node -e \"require('{}')\"", runtime_));
-    if (code != 0) GTEST_SKIP() << "ONNX Runtime for node does not start: " << printed;
+    if (code != 0) LWSVM_NO_JUDGE() << "ONNX Runtime for node does not start: " << printed;
   }
 
   void judge(const std::vector<Subject>& subjects) {
@@ -189,7 +190,7 @@ TEST_F(OnnxRuntime, GivesTheSameScoresForChangedFilesOfOthers) {
 TEST_F(OnnxRuntime, GivesTheSameScoresOnRealImages) {
   const char* path = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
   gzFile file = ::gzopen(path, "rb");
-  if (file == nullptr) GTEST_SKIP() << "Fashion-MNIST is not installed (scripts/install-deps.sh test)";
+  if (file == nullptr) LWSVM_NO_JUDGE() << "Fashion-MNIST is not installed (scripts/install-deps.sh test)";
   std::vector<unsigned char> bytes(16 + 1000 * 784);
   const int got = ::gzread(file, bytes.data(), static_cast<unsigned>(bytes.size()));
   ::gzclose(file);

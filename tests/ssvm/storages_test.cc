@@ -11,6 +11,7 @@
 #include "ssvm/frank_wolfe.h"
 #include "ssvm/reference_qp.h"
 #include "ssvm/toys.h"
+#include "temporary_folder.h"
 
 namespace lwsvm {
 namespace {
@@ -163,6 +164,7 @@ TEST(Storages, SavedAnywhereAndRestoredContinueToTheSameBits) {
   const auto margin = toys::random_margin(4, 3);
   const auto anchor = toys::random_weights(data.dimension(), 0.2, 2);
   Random random(17);
+  const TemporaryFolder folder;
   for (const Form form : kForms)
     for (int trial = 0; trial < 6; ++trial) {
       StoppingOptions stopping = epochs(6 + trial);
@@ -176,9 +178,13 @@ TEST(Storages, SavedAnywhereAndRestoredContinueToTheSameBits) {
       do {
         auto batches_left = static_cast<int>(random.below(15));
         summary = running->solver->solve(stopping, [&](const SolveProgress&) { return batches_left-- > 0; });
-        Checkpoint checkpoint;
-        auto saving = StateArchive::saving_to(checkpoint);
-        running->solver->visit(saving);
+        {
+          Checkpoint saved;  // looks at the solver until it is written
+          auto saving = StateArchive::saving_to(saved);
+          running->solver->visit(saving);
+          saved.save(folder / "checkpoint.bin");
+        }
+        Checkpoint checkpoint = Checkpoint::load(folder / "checkpoint.bin");
         BcfwOptions other_seed = some_options(16);
         other_seed.seed = 999;
         running = std::make_unique<Machine>(data, margin, form, other_seed, threads, anchor);
@@ -277,6 +283,22 @@ TEST(Storages, NumbersThatOverflowEndTheSolveInEveryForm) {
         }
         EXPECT_TRUE(summary.reason == StopReason::overflow || std::isfinite(summary.dual));
       }
+}
+
+// State may be of gigabytes: a checkpoint that is being made does not double it.
+TEST(StateArchive, LooksAtArraysAndTakesWhatWasMadeForIt) {
+  Checkpoint checkpoint;
+  StateArchive archive = StateArchive::saving_to(checkpoint);
+  std::vector<float> state{1, 2, 3};
+  archive.array("state", state);
+  archive.array_of_same_size("same", state);
+  EXPECT_EQ(checkpoint.get<float>("state").data(), state.data());
+  EXPECT_EQ(checkpoint.get<float>("same").data(), state.data());
+  std::vector<double> made{4, 5};
+  const double* const place = made.data();
+  archive.made_array("made", made);
+  EXPECT_EQ(checkpoint.get<double>("made").data(), place);
+  EXPECT_EQ(checkpoint.get<double>("made")[1], 5);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "data/registry.h"
+#include "judge.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
 #include "ssvm/multiclass_svm.h"
@@ -117,15 +118,15 @@ bool has_liblinear() {
 const char* const kTiny = "3 1:1 2:0.5\n-5 1:-1\n3 1:0.7\n12 2:2\n-5 1:-0.5 2:-1\n12 1:0.1 2:1.5\n";
 
 TEST_F(SvmCommand, ReachesLiblinearsObjectiveOnSyntheticFiles) {
-  if (!has_liblinear()) GTEST_SKIP() << "liblinear-train is not installed (Debian: liblinear-tools)";
+  if (!has_liblinear()) LWSVM_NO_JUDGE() << "liblinear-train is not installed (Debian: liblinear-tools)";
   compare_with_liblinear(toys::clouds(800, 20, 5, 2.0, 3), {-7, 0, 2, 30, 1000}, 1e-2, 1e-3);
   compare_with_liblinear(toys::clouds(600, 12, 3, 1.5, 4), {1, 2, 3}, 1e-3, 1e-3);
 }
 
 TEST_F(SvmCommand, ReachesLiblinearsObjectiveOnFashionMnist) {
-  if (!has_liblinear()) GTEST_SKIP() << "liblinear-train is not installed (Debian: liblinear-tools)";
+  if (!has_liblinear()) LWSVM_NO_JUDGE() << "liblinear-train is not installed (Debian: liblinear-tools)";
   if (find_data(*find_known("fashion-mnist"), {}).empty())
-    GTEST_SKIP() << "Fashion-MNIST is not installed (Debian: dataset-fashion-mnist)";
+    LWSVM_NO_JUDGE() << "Fashion-MNIST is not installed (Debian: dataset-fashion-mnist)";
   const DataSet images = load_data("fashion-mnist");
   toys::Data data{2000, images.shape.size(), images.classes, {}, {}};
   data.features.resize(static_cast<std::size_t>(data.samples * data.width));
@@ -280,7 +281,7 @@ TEST_F(SvmCommand, SparseFilesGiveTheSameBitsWithOneAndTwoThreads) {
 }
 
 TEST_F(SvmCommand, ReachesLiblinearsObjectiveOnSparseFiles) {
-  if (!has_liblinear()) GTEST_SKIP() << "liblinear-train is not installed (Debian: liblinear-tools)";
+  if (!has_liblinear()) LWSVM_NO_JUDGE() << "liblinear-train is not installed (Debian: liblinear-tools)";
   toys::Data data{500, 300, 4, std::vector<float>(500 * 300, 0.0f), {}};
   for (std::int64_t i = 0; i < data.samples; ++i) {
     data.labels.push_back(static_cast<std::int32_t>(i % 4));
