@@ -40,7 +40,7 @@ JudgedPart choose_judged_part(const Model& model, const Task& task, double time_
   const double affordable = kShare * time_limit / seconds;
   const auto share_of = [&](std::int64_t size) {
     const auto wanted = static_cast<std::int64_t>(affordable * static_cast<double>(size) / samples);
-    return std::min(size, std::max(kLeastJudged, wanted));
+    return std::max(kLeastJudged, wanted) < size ? std::max(kLeastJudged, wanted) : 0;
   };
   part.training = share_of(task.training.size());
   part.validation = share_of(task.validation.size());

@@ -62,7 +62,7 @@ double balanced_lambda(const Graph& graph, std::span<const int> layers, double h
 // wrong answer costs. So it has the dimension of loss over weights squared and follows a network whose
 // weights or scores are large; and unlike a part of the whole loss it does not let a network that is nearly
 // always right go far for its last mistakes. docs/results.md has the trials behind the number.
-constexpr double kMoveCost = 0.15;
+constexpr double kMoveCost = 0.08;
 double moving_lambda(const Graph& graph, std::span<const int> layers, const NetworkQuality& start,
                      std::int64_t samples) {
   const double half_square = Regulariser(graph, 1.0, layers).half_square(graph.parameters());

@@ -24,9 +24,9 @@ constexpr double kRaceShare = 0.02;
 constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
 constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
-// Two or three sweeps, each three times as long as the last; the last one takes what is left but for some
-// time for the layers.
-constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.75;
+// Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole pass.
+// The last one takes what is left but for some time for the layers.
+constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.8;
 // A sweep that falls behind its time comes down faster.
 constexpr double kLateness = 1.1;
 
@@ -150,12 +150,11 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
 }
 
 double Sweeper::passes_for_next(double passes_left) const {
-  const double wanted =
-      last_passes_ > 0 ? kLengthening * last_passes_ : std::max(1.0, kFirstShare * passes_left);
   if (passes_left < 2) return passes_left;
-  const bool is_last_but_one = kLengthening * wanted > passes_left - wanted;
   const double most = kGreatestShare * passes_left;
-  return last_passes_ > 0 && is_last_but_one ? most : std::min(wanted, most);
+  const double wanted = last_passes_ > 0 ? kLengthening * last_passes_ : kFirstShare * passes_left;
+  const bool leaves_room_for_another = kLengthening * wanted < passes_left - wanted;
+  return wanted >= 1 && leaves_room_for_another ? wanted : most;
 }
 
 void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_left) {

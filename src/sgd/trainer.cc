@@ -21,7 +21,7 @@ constexpr std::uint64_t kProbeStream = 103;
 
 // Frank-Wolfe steps: the race for their radius.
 constexpr std::size_t kProbeSamples = 2000;
-constexpr std::int64_t kLeastRaceSteps = 50;
+constexpr double kLeastRaceSteps = 50;
 constexpr double kRaceShareOfSteps = 0.02;  // of all steps, for each short run
 
 std::vector<ParameterRange> all_trained(const Graph& graph) {
@@ -164,8 +164,8 @@ bool Trainer::find_radius(TrainObserver& observer) {
   const auto on_probe = [&] { return evaluator_.evaluate(probe, loss_); };
   const double all_steps =
       static_cast<double>(options_.epochs) * static_cast<double>(train_.size()) / options_.batch;
-  const std::int64_t steps =
-      std::max(kLeastRaceSteps, static_cast<std::int64_t>(kRaceShareOfSteps * std::min(all_steps, 1e9)));
+  const auto steps = static_cast<std::int64_t>(std::max(
+      {1.0, kRaceShareOfSteps * std::min(all_steps, 1e9), std::min(kLeastRaceSteps, all_steps / 4)}));
   const auto short_run = [&](double radius) -> std::optional<ShortRun> {
     if (observer.stop_requested()) return std::nullopt;
     for (std::int64_t step = 0; step < steps; ++step) {

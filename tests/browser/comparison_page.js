@@ -1,10 +1,10 @@
 // node comparison_page.js CHROMIUM REPORT.html SOLVER...: the page of a reproduction, where each solver has a run, a longer
-// one, and two refinements: all side by side, or one at a time. Prints what is wrong; exit code 1 if something is.
+// one, and three refinements: all side by side, or one at a time. Prints what is wrong; exit code 1 if something is.
 "use strict";
 const { expect, inBrowser, run } = require("./check.js");
 
 const [chromium, report, ...solvers] = process.argv.slice(2);
-const kRunsOfASolver = 4;
+const kRunsOfASolver = 5;
 
 const shownSeries = (page) =>
   page.value(
@@ -29,7 +29,7 @@ async function checkColours(page, where) {
   );
   for (let k = 0; k < colours.length; ++k)
     expect(colours[k] === colours[k % kRunsOfASolver], `${where}: run ${k} has the colour of its role`);
-  expect(new Set(colours).size === 3, `${where}: solver, LW-SVM and LW-SVM as published differ: ${colours}`);
+  expect(new Set(colours).size === 4, `${where}: solver, refine, LW-SVM and LW-SVM as published differ: ${colours}`);
 }
 
 async function checkFamilies(page, where) {
@@ -60,7 +60,7 @@ async function checkFamilies(page, where) {
 // Only the run that the page is about is unfolded; another is drawn once it is.
 async function checkFolds(page, where) {
   const folds = (rest) => page.value(`[...document.querySelectorAll("#updates details")]${rest}`);
-  expect((await folds(".length")) === 2 * solvers.length, `${where}: every refinement has a part`);
+  expect((await folds(".length")) === 3 * solvers.length, `${where}: every refinement has a part`);
   expect((await folds(".filter((d) => d.open).length")) === 1, `${where}: one is open`);
   const closed = await folds(".findIndex((d) => !d.open)");
   const drawn = () =>

@@ -89,8 +89,9 @@ Result* Reproduce::result_ = nullptr;
 
 TEST_F(Reproduce, MakesEveryPart) {
   EXPECT_THAT(part_names(out()),
-              testing::ElementsAre("adadelta", "adadelta-longer", "adadelta-lwsvm", "adadelta-lwsvm-paper",
-                                   "adam", "adam-longer", "adam-lwsvm", "adam-lwsvm-paper"));
+              testing::ElementsAre("adadelta", "adadelta-longer", "adadelta-refine", "adadelta-lwsvm",
+                                   "adadelta-lwsvm-paper", "adam", "adam-longer", "adam-refine", "adam-lwsvm",
+                                   "adam-lwsvm-paper"));
   for (const std::string& name : part_names(out()))
     for (const char* file : {"log.jsonl", "checkpoint.bin", "model.onnx"})
       EXPECT_TRUE(fs::exists(out() / name / file)) << name << " " << file;
@@ -133,7 +134,7 @@ TEST_F(Reproduce, DoesNotRunAFinishedPartAgain) {
   EXPECT_EQ(run_files(out()), before);
   EXPECT_EQ(results(out()), told);
   EXPECT_EQ(again.out, result_->out);
-  EXPECT_EQ(count(again.err, "was finished before"), 8u);
+  EXPECT_EQ(count(again.err, "was finished before"), 10u);
 }
 
 TEST_F(Reproduce, PrintsItsResultsAsJson) {
@@ -154,7 +155,7 @@ TEST_F(Reproduce, TableFormatsAreWhole) {
   EXPECT_EQ(count(latex, "{"), count(latex, "}"));
   EXPECT_EQ(count(latex, "%"), count(latex, "\\%"));
   EXPECT_EQ(count(latex, "_"), count(latex, "\\_"));
-  EXPECT_EQ(count(latex, " \\\\\n"), 1u + 8u);
+  EXPECT_EQ(count(latex, " \\\\\n"), 1u + 10u);
 
   std::istringstream lines(csv);
   std::string line;
@@ -171,7 +172,7 @@ TEST_F(Reproduce, TableFormatsAreWhole) {
     if (rows == 0) columns = cells;
     EXPECT_EQ(cells, columns) << line;
   }
-  EXPECT_EQ(rows, 1 + 8);
+  EXPECT_EQ(rows, 1 + 10);
 }
 
 TEST_F(Reproduce, OtherSettingsInTheSameFolderAreAnError) {
@@ -234,7 +235,7 @@ TEST_F(Reproduce, WithMoreTimeGoesOnWithWhatRanOutOfIt) {
   ASSERT_EQ(hasty.exit_code, 0) << hasty.err;
   EXPECT_EQ(numbers(folder / "out").at("adam-lwsvm")["end"], "time is up");
   const Result again = run(folder.path(), command + Arguments{"--time-limit", "0.001s"});
-  EXPECT_EQ(count(again.err, "was finished before"), 4u) << again.err;
+  EXPECT_EQ(count(again.err, "was finished before"), 5u) << again.err;
   ASSERT_EQ(run(folder.path(), command).exit_code, 0);
   EXPECT_EQ(numbers(folder / "out").at("adam-lwsvm"), numbers(out()).at("adam-lwsvm"));
 }
@@ -248,7 +249,7 @@ TEST_F(Reproduce, NoticesThatANetworkWasReplacedUnderItsRefinement) {
   *std::find(other.begin(), other.end(), "2") = "3";
   const Result result = run(copy.path(), other);
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("adam-lwsvm: this run began at objective"));
+  EXPECT_THAT(result.err, HasSubstr("adam-refine: this run began at objective"));
 }
 
 TEST_F(Reproduce, AfterSignalsGoesOnToTheSameNumbers) {
@@ -277,7 +278,8 @@ TEST(ReproduceCifar, PretrainsEachSolver) {
   const Result result = run(folder.path(), reproduce("cifar10", "out", "adam"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(part_names(folder / "out"),
-              testing::ElementsAre("pretrain-adam", "adam", "adam-longer", "adam-lwsvm", "adam-lwsvm-paper"));
+              testing::ElementsAre("pretrain-adam", "adam", "adam-longer", "adam-refine", "adam-lwsvm",
+                                   "adam-lwsvm-paper"));
   const json parts = results(folder / "out")["parts"];
   EXPECT_EQ(parts[0]["settings"]["loss"], "ce");
   EXPECT_EQ(parts[0]["settings"]["epochs"], 10);

@@ -181,10 +181,10 @@ TEST(ResumedRefine, StaysWhereItEndedByItself) {
   TemporaryFolder folder;
   make_network(folder.path());
   const Result whole =
-      run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "60", "--max-epochs", "10",
-                          "--run", "run", "-o", "better.onnx", "--json"});
+      run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "200", "--patience", "2",
+                          "--max-epochs", "10", "--run", "run", "-o", "better.onnx", "--json"});
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
-  ASSERT_LT(whole.value()["passes"], 60);
+  ASSERT_NE(whole.value()["end"], "all passes done");
   const std::string before = read_file(folder / "better.onnx");
   const Result again = run(folder.path(), {"refine", "--resume", "run", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;

@@ -61,7 +61,7 @@ struct Counting : TrainObserver {
 
 TrainOptions options(const std::string& solver = "adam") {
   TrainOptions options;
-  options.epochs = 4;
+  options.epochs = solver == kFrankWolfe ? 10 : 4;
   options.batch = 50;
   options.solver = solver;
   if (solver != kFrankWolfe) options.learning_rate = 0.01;

@@ -117,7 +117,10 @@ function rootOf(index, depth = 0) {
   return before >= 0 && depth < 10 ? rootOf(before, depth + 1) : index;
 }
 function roleOf(run, index) {
-  if (isRefine(run)) return settingsOf(run).mode === "paper" ? "paper" : "refine";
+  if (isRefine(run)) {
+    if (settingsOf(run).mode === "paper") return "paper";
+    return settingsOf(run).moves === "layers" ? "layers" : "refine";
+  }
   if (run.shorter >= 0) return "longer";
   return report.runs.some((other) => other.parent === index && !isRefine(other)) ? "pretrain" : "train";
 }
@@ -155,7 +158,7 @@ const sideBySide =
   families.every(({ root }) => runs.some((run) => run.family === root && run.refine && run.index !== root)) &&
   new Set(runs.map((run) => `${run.family} ${run.role}`)).size === runs.length;
 if (sideBySide) {
-  const colors = { train: 0, longer: 0, refine: 1, paper: 2, pretrain: 5 };
+  const colors = { train: 0, longer: 0, refine: 1, layers: 3, paper: 2, pretrain: 5 };
   for (const run of runs) run.color = colors[run.role];
 } else {
   let next = 0;
