@@ -491,7 +491,8 @@ TEST(ForeignNotes, AreNotAddedWhereNothingChanged) {
   const Arguments options{"--data", small_data, "--normalize", "0-1", "--anyway"};
   const auto keys = [&](const std::string& name) {
     std::vector<std::string> all;
-    for (const auto& entry : load(folder / name).metadata_props()) all.push_back(entry.key());
+    const auto file = load(folder / name);  // a name of its own: the loop would not keep it alive
+    for (const auto& entry : file.metadata_props()) all.push_back(entry.key());
     return all;
   };
   const auto well = [&](const Arguments& arguments) {
