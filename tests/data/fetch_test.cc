@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "data/files.h"
-#include "data/process.h"
 #include "data/sha256.h"
 #include "data/tar.h"
 
@@ -71,21 +70,6 @@ TEST(Tar, OnlyWantedMembersAreWritten) {
                 HasSubstr("cut.tar"));
     EXPECT_FALSE(std::filesystem::exists(folder / "4"));
   }
-}
-
-TEST(Process, StatusOutputAndFolderAreThoseOfTheProgram) {
-  TemporaryFolder folder;
-  const auto result = run_process({"sh", "-c", "pwd; echo wrong >&2; exit 3"}, folder.path());
-  EXPECT_TRUE(result.found);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.output, AllOf(HasSubstr(folder.path().filename().string()), HasSubstr("wrong")));
-  EXPECT_FALSE(run_process({"lwsvm-no-such-program"}, folder.path()).found);
-}
-
-TEST(Process, AnExceptionWhileWaitingEndsTheProgram) {
-  TemporaryFolder folder;
-  struct Interrupted {};
-  EXPECT_THROW(run_process({"sleep", "100"}, folder.path(), [] { throw Interrupted(); }), Interrupted);
 }
 
 // A program called npm that does as the test says, first on the PATH.
