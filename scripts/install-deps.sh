@@ -18,7 +18,8 @@ build=(
   libdnnl-dev=hdr:dnnl.hpp libeigen3-dev=hdr:eigen3/Eigen/Core libonnx-dev=hdr:onnx/onnx-ml.pb.h
   libprotobuf-dev=hdr:google/protobuf/message.h protobuf-compiler=cmd:protoc libcli11-dev=hdr:CLI/CLI.hpp
   libfmt-dev=hdr:fmt/format.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
-  zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
+  zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libarchive-dev=hdr:archive.h libssl-dev=hdr:openssl/evp.h
+  libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
   libbenchmark-dev=hdr:benchmark/benchmark.h nodejs=cmd:node npm=cmd:npm
 )
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "data/libsvm_file.h"
 #include "ssvm/bcfw.h"
 #include "ssvm/frank_wolfe.h"
-#include "ssvm/libsvm_file.h"
 #include "ssvm/svm_layer.h"
 #include "ssvm/toys.h"
 

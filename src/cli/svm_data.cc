@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/units.h"
-#include "ssvm/libsvm_file.h"
+#include "data/libsvm_file.h"
 #include "ssvm/multiclass_svm.h"
 
 namespace lwsvm::cli {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/sparse_rows.h"
 #include "data/dataset.h"
 #include "data/normalization.h"
 #include "data/sample_view.h"
 #include "data/split.h"
-#include "ssvm/sparse_rows.h"
 
 namespace lwsvm::cli {
 

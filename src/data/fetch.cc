@@ -12,11 +12,11 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/stopwatch.h"
 #include "data/cifar.h"
 #include "data/cifar_png.h"
 #include "data/input_file.h"
-#include "data/process.h"
 #include "data/sha256.h"
 #include "data/tar.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/input_file.h"
-#include "data/layout.h"
+#include "data/sample_axes.h"
 
 namespace lwsvm {
 namespace {
@@ -44,7 +44,7 @@ fs::path find_idx(const fs::path& folder, Part part, std::string_view kind) {
 
 Samples read_part(const fs::path& images_path, const fs::path& labels_path, ImageShape& shape) {
   IdxArray images = read_idx(images_path);
-  const Layout layout = guess_layout(kIdxPlace, images_path.string(), images.dims);
+  const SampleAxes axes = guess_axes(kIdxPlace, images_path.string(), images.dims);
   const IdxArray labels = read_idx(labels_path);
   if (labels.dims.size() != 1) {
     fail(kIdxPlace, "{}: {} axes; labels have one", labels_path.string(), labels.dims.size());
@@ -53,8 +53,8 @@ Samples read_part(const fs::path& images_path, const fs::path& labels_path, Imag
     fail(kIdxPlace, "{}: {} labels, but {} has {} images; the files do not belong together",
          labels_path.string(), labels.dims[0], images_path.string(), images.dims[0]);
   }
-  if (layout.channels_last) channels_first(layout.shape, images.values);
-  shape = layout.shape;
+  if (axes.channels_last) channels_first(axes.shape, images.values);
+  shape = axes.shape;
   return Samples(shape, std::move(images.values), {labels.values.begin(), labels.values.end()});
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/layout.h"
+#include "data/sample_axes.h"
 #include "data/zip.h"
 
 static_assert(std::endian::native == std::endian::little, "arrays are read as they lie in memory");
@@ -197,15 +197,15 @@ std::unique_ptr<Array> open_array(const ZipArchive& archive, const std::string& 
   return array;
 }
 
-Samples read_samples(Array& x, Array& y, const Layout& layout) {
+Samples read_samples(Array& x, Array& y, const SampleAxes& axes) {
   if (y.header.dims.empty() || y.header.dims[0] != x.header.dims[0]) {
     fail(kNpzPlace, "{}: {} labels for {} samples; the two arrays do not belong together", y.source,
          y.header.count, x.header.dims[0]);
   }
   std::vector<std::int32_t> labels = read_labels(y);
   const auto finish = [&](auto pixels) {
-    if (layout.channels_last) channels_first(layout.shape, pixels);
-    return Samples(layout.shape, std::move(pixels), std::move(labels));
+    if (axes.channels_last) channels_first(axes.shape, pixels);
+    return Samples(axes.shape, std::move(pixels), std::move(labels));
   };
   if (x.header.type != "u1") return finish(read_floats(x));
   return finish(
@@ -226,7 +226,7 @@ namespace {
 // The arrays x_PART and y_PART, both or neither, with samples like those of x_train. No samples are as good
 // as none.
 Samples read_part(const ZipArchive& archive, const std::string& part, const Array& x_train,
-                  const Layout& layout) {
+                  const SampleAxes& axes) {
   const auto x = open_array(archive, "x_" + part), y = open_array(archive, "y_" + part);
   if ((x == nullptr) != (y == nullptr)) {
     fail(kNpzPlace, "{}: x_{} and y_{} belong together; add {}_{} or remove the other", archive.path(), part,
@@ -237,7 +237,7 @@ Samples read_part(const ZipArchive& archive, const std::string& part, const Arra
   dims[0] = x_train.header.dims[0];
   if (dims != x_train.header.dims)
     fail(kNpzPlace, "{}: its samples have another shape than those of x_train; they must agree", x->source);
-  return read_samples(*x, *y, layout);
+  return read_samples(*x, *y, axes);
 }
 
 }  // namespace
@@ -250,11 +250,11 @@ DataSet load_npz(const std::filesystem::path& path) {
          "{}: there is no {}; expected x_train, y_train and, if you like, x_val, y_val, x_test, y_test",
          archive.path(), x_train ? "y_train" : "x_train");
   }
-  const Layout layout = guess_layout(kNpzPlace, x_train->source, x_train->header.dims);
-  Samples train = read_samples(*x_train, *y_train, layout);
-  return make_data_set(kNpzPlace, path, layout.shape, std::move(train),
-                       read_part(archive, "test", *x_train, layout), 0,
-                       read_part(archive, "val", *x_train, layout));
+  const SampleAxes axes = guess_axes(kNpzPlace, x_train->source, x_train->header.dims);
+  Samples train = read_samples(*x_train, *y_train, axes);
+  return make_data_set(kNpzPlace, path, axes.shape, std::move(train),
+                       read_part(archive, "test", *x_train, axes), 0,
+                       read_part(archive, "val", *x_train, axes));
 }
 
 }  // namespace lwsvm

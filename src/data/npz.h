@@ -1,6 +1,6 @@
 // Arrays saved by numpy.savez or savez_compressed.
 //
-//   x_train  N x F, N x H x W, N x C x H x W or N x H x W x C (layout.h says how they are told apart);
+//   x_train  N x F, N x H x W, N x C x H x W or N x H x W x C (sample_axes.h says how they are told apart);
 //            uint8 is kept as bytes, floats and other integers become floats
 //   y_train  N or N x 1 integers
 //   x_val, y_val     the same, both or neither: a validation part of their own

@@ -1,8 +1,5 @@
 // Chosen members of a tar archive (.tar, .tar.gz, .tgz).
 //
-//   512-byte header: name (100), ..., size in octal (12 at 124), ..., type (1 at 156), "ustar" (257), prefix
-//   (155 at 345) | content, padded to 512 | ... | two empty blocks
-//
 // Only members asked for are written, under names that we choose, so an archive cannot place a file anywhere
 // else.
 #pragma once

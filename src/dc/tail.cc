@@ -55,7 +55,7 @@ std::string why_not_refinable(const Graph& network, int node) {
   for (int i = node + 1; i <= scores; ++i)
     if (depends[static_cast<std::size_t>(i)] && network.node(i).layer->linearity() == Linearity::neither)
       return fmt::format("'{}' behind it is a {}, which is not piecewise linear", network.node(i).name,
-                         network.node(i).layer->kind());
+                         to_string(network.node(i).layer->kind()));
   return {};
 }
 
@@ -94,7 +94,7 @@ Tail cut_tail(const Graph& network, int open_node) {
     const Node& node = network.node(i);
     std::vector<int> inputs;
     for (int input : node.inputs) inputs.push_back(place[static_cast<std::size_t>(input)]);
-    if (node.layer->kind() == "Dropout") {
+    if (node.layer->kind() == LayerKind::dropout) {
       place[static_cast<std::size_t>(i)] = inputs[0];
       continue;
     }

@@ -67,7 +67,7 @@ LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition&
     return memory;
   }
   memory.slopes = slope_bytes_for(samples, outputs);
-  const bool dense = open.layer->kind() == "Dense";
+  const bool dense = open.layer->kind() == LayerKind::dense;
   memory.form = dense ? "factored" : "explicit";
   memory.blocks = offsets + (dense ? bytes_of_floats(samples * outputs)
                                    : std::min(bytes_of_floats(samples * open.trained.size),
@@ -559,7 +559,7 @@ int automatic_free_layers(const Graph& network, int open_node, std::int64_t samp
   const Node& open = network.node(open_node);
   const bool fits = slope_bytes_for(samples, element_count(open.shape)) <= memory / 2;
   const int count = free_layer_count(network, open_node);
-  return open.layer->kind() == "Dense" && fits && count == 1 ? count : 0;
+  return open.layer->kind() == LayerKind::dense && fits && count == 1 ? count : 0;
 }
 
 std::uint64_t slope_bytes_for(std::int64_t samples, std::int64_t outputs) {

@@ -151,7 +151,7 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
   BcfwOptions options;
   options.lambda = options_.lambda;
   options.mu = mu;
-  const bool dense = graph_.node(node).layer->kind() == "Dense";
+  const bool dense = graph_.node(node).layer->kind() == LayerKind::dense;
   options.schedule.batch_size =
       dense ? options_.batch
             : batch_that_fits(graph_.node(node).trained.size, options_.memory, options_.batch);

@@ -63,7 +63,7 @@ GraphSummary describe(const Graph& graph) {
     if (node.is_input()) {
       row.kind = "Input";
     } else {
-      row.kind = node.layer->kind();
+      row.kind = to_string(node.layer->kind());
       row.details = describe_layer(*node.layer);
       row.flops = node.layer->flops(row.input_shapes, node.shape);
       row.linearity = node.layer->linearity();

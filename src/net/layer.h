@@ -10,6 +10,7 @@
 
 #include "engine/tensor.h"
 #include "net/kernel.h"
+#include "net/layer_kind.h"
 
 namespace lwsvm {
 
@@ -46,7 +47,7 @@ class Layer {
  public:
   virtual ~Layer() = default;
 
-  virtual std::string_view kind() const = 0;
+  virtual LayerKind kind() const = 0;
   virtual Linearity linearity() const = 0;
 
   // The output's shape; throws Error when the inputs do not fit.
@@ -59,8 +60,8 @@ class Layer {
 };
 
 // Shared checks for infer().
-const Shape& only_input(std::string_view kind, std::span<const Shape> inputs);
-const Shape& only_image(std::string_view kind, std::span<const Shape> inputs);  // {channels, height, width}
-const Shape& all_alike(std::string_view kind, std::span<const Shape> inputs);
+const Shape& only_input(LayerKind kind, std::span<const Shape> inputs);
+const Shape& only_image(LayerKind kind, std::span<const Shape> inputs);  // {channels, height, width}
+const Shape& all_alike(LayerKind kind, std::span<const Shape> inputs);
 
 }  // namespace lwsvm

@@ -51,12 +51,13 @@ std::vector<bool> ancestors(const Graph& graph, int from, const std::vector<int>
 // pool. Not if one of the two replays its pattern and the other does not.
 bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed,
                   const std::vector<int>& targets, const std::vector<int>& free_nodes) {
-  if (contains(targets, node) || graph.node(node).is_input() || graph.node(node).layer->kind() != "Relu")
+  if (contains(targets, node) || graph.node(node).is_input() ||
+      graph.node(node).layer->kind() != LayerKind::relu)
     return false;
   int pools = 0;
   for (int consumer : graph.consumers(node)) {
     if (!needed[static_cast<std::size_t>(consumer)]) continue;
-    if (graph.node(consumer).layer->kind() != "MaxPool") return false;
+    if (graph.node(consumer).layer->kind() != LayerKind::max_pool) return false;
     if (contains(free_nodes, node) != contains(free_nodes, consumer)) return false;
     ++pools;
   }

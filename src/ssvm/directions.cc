@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ssvm/vector_math.h"
+#include "engine/parallel_gemm.h"
 
 namespace lwsvm {
 

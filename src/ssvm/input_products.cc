@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ssvm/vector_math.h"
+#include "engine/parallel_gemm.h"
 
 namespace lwsvm {
 namespace {

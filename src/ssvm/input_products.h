@@ -11,8 +11,8 @@
 #include <memory>
 #include <span>
 
+#include "base/sparse_rows.h"
 #include "engine/threads.h"
-#include "ssvm/sparse_rows.h"
 
 namespace lwsvm {
 

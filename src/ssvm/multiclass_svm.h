@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/margin_matrix.h"
+#include "base/sparse_rows.h"
 #include "engine/threads.h"
 #include "ssvm/bcfw.h"
-#include "ssvm/sparse_rows.h"
 
 namespace lwsvm {
 

@@ -1,12 +1,11 @@
-// Sums over long vectors and GEMM by several threads, with bits that do not depend on how many there are: the
-// work is cut into pieces by its shape alone, and partial sums are added in the order of the pieces.
+// Sums over long vectors by several threads, with bits that do not depend on how many there are: the work is
+// cut into pieces by its size alone, and partial sums are added in the order of the pieces.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "engine/gemm.h"
 #include "engine/threads.h"
 
 namespace lwsvm {
@@ -34,10 +33,5 @@ double exact_dot(const float* a, const double* b, std::int64_t count);
 double dot(const Threads& threads, std::span<const float> a, std::span<const double> b);
 double squared_norm(const Threads& threads, std::span<const float> a);
 double squared_distance(const Threads& threads, std::span<const float> a, std::span<const float> b);
-
-// gemm() cut into fixed pieces of rows of C, or of columns when C is wider than high.
-void parallel_gemm(const Threads& threads, Transpose transpose_a, Transpose transpose_b, std::int64_t m,
-                   std::int64_t n, std::int64_t k, float alpha, const float* a, std::int64_t lda,
-                   const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
 
 }  // namespace lwsvm

@@ -458,7 +458,7 @@ TEST(ForeignFront, OfAnotherKindIsLeftAsItIs) {
   EXPECT_TRUE(std::equal(before.graph.parameters().begin() + begin, before.graph.parameters().begin() + end,
                          after.graph.parameters().begin() + begin));
   EXPECT_NE(before.graph.parameters(), after.graph.parameters());
-  EXPECT_EQ(after.graph.node(2).layer->kind(), "Elu");
+  EXPECT_EQ(after.graph.node(2).layer->kind(), LayerKind::elu);
 }
 
 TEST(ForeignOutputs, OneIsChosenByName) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "data/files.h"
-#include "data/process.h"
 #include "data/sha256.h"
 #include "data/tar.h"
 
@@ -49,7 +48,8 @@ std::string tar_member(const std::string& name, const std::string& content, char
 TEST(Tar, OnlyWantedMembersAreWritten) {
   TemporaryFolder folder;
   const std::string big(1500, 'b'), archive = tar_member("package/a", "first") + tar_member("../evil", "no") +
-                                              tar_member("package/b", "a link", '2') +
+                                              tar_member("package/b", "", '2') +  // a link
+                                              tar_member("package/b", "", '5') +  // a folder
                                               tar_member("package/b", big) + std::string(1024, '\0');
   for (const bool packed : {false, true}) {
     write_bytes(folder / "x.tgz", packed ? gzipped(archive) : archive);
@@ -73,19 +73,25 @@ TEST(Tar, OnlyWantedMembersAreWritten) {
   }
 }
 
-TEST(Process, StatusOutputAndFolderAreThoseOfTheProgram) {
+// A GNU tar header can say that a file of 2^30 bytes has but 512 at its end: nothing to fill a disk for.
+TEST(Tar, AFileWithHolesIsRejected) {
+  std::string header = tar_member("package/a", "", 'S').substr(0, 512);
+  const auto put = [&](std::size_t at, std::uint64_t value) {
+    header.replace(at, 11, fmt::format("{:011o}", value));
+  };
+  put(124, 512), put(386, 1 << 30), put(398, 512), put(483, (1 << 30) + 512);
+  header.replace(257, 8, std::string("ustar  \0", 8));
+  header.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  header.replace(148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
   TemporaryFolder folder;
-  const auto result = run_process({"sh", "-c", "pwd; echo wrong >&2; exit 3"}, folder.path());
-  EXPECT_TRUE(result.found);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.output, AllOf(HasSubstr(folder.path().filename().string()), HasSubstr("wrong")));
-  EXPECT_FALSE(run_process({"lwsvm-no-such-program"}, folder.path()).found);
-}
-
-TEST(Process, AnExceptionWhileWaitingEndsTheProgram) {
-  TemporaryFolder folder;
-  struct Interrupted {};
-  EXPECT_THROW(run_process({"sleep", "100"}, folder.path(), [] { throw Interrupted(); }), Interrupted);
+  write_bytes(folder / "x.tar", header + std::string(512, 'x') + std::string(1024, '\0'));
+  EXPECT_THAT(error_of([&] {
+                extract_tar(folder / "x.tar", {{"package/a", folder / "1"}});
+              }),
+              AllOf(HasSubstr("x.tar"), HasSubstr("holes")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "1"));
 }
 
 // A program called npm that does as the test says, first on the PATH.

@@ -206,7 +206,7 @@ TEST_F(Npz, BadArraysAreRejectedByName) {
       {{small_set()[0]}, "no y_train"},
       {{kNpyLabels}, "no x_train"},
       {{small_set()[0], kNpyLabels, {"x_test.npy", small_set()[0].content}}, "y_test"},
-      {{}, "no x_train"},
+      {{}, "not a whole zip archive"},
   };
   for (const auto& [members, expected] : cases) {
     SCOPED_TRACE(expected);
@@ -215,12 +215,30 @@ TEST_F(Npz, BadArraysAreRejectedByName) {
 }
 
 TEST_F(Npz, AClaimOfMoreThanTheArchiveHoldsAllocatesNothing) {
-  std::string content = zip(small_set(), true);
-  const std::size_t entry = content.find("PK\1\2");
-  content.replace(entry + 24, 4, little(0xfffffff0, 4));
-  write_bytes(file_, content);
-  EXPECT_THAT(error_of([&] { load_data(file_.string()); }),
-              AllOf(HasSubstr("set.npz"), HasSubstr("claims more")));
+  for (const bool pack : {false, true}) {
+    std::string content = zip(small_set(), pack);
+    const auto message = [&] {
+      write_bytes(file_, content);
+      return error_of([&] { load_data(file_.string()); });
+    };
+    content.replace(content.find("PK\1\2") + 24, 4, little(0x7ffffff0, 4));
+    EXPECT_THAT(message(), AllOf(HasSubstr("set.npz"), HasSubstr("not a whole zip archive")));
+    content.replace(22, 4, little(0x7ffffff0, 4));  // where the member begins as well as in the directory
+    EXPECT_THAT(message(), AllOf(HasSubstr("set.npz"), HasSubstr("claims more")));
+  }
+}
+
+TEST_F(Npz, MembersPackedByOtherMeansAreRejectedWithARemedy) {
+  const auto message_with = [&](std::size_t in_member, std::size_t in_directory, int value) {
+    std::string content = zip(small_set(), false);
+    content.replace(in_member, 2, little(static_cast<std::uint64_t>(value), 2));
+    content.replace(content.find("PK\1\2") + in_directory, 2, little(static_cast<std::uint64_t>(value), 2));
+    write_bytes(file_, content);
+    return error_of([&] { load_data(file_.string()); });
+  };
+  for (const int method : {1, 9, 12, 14, 93, 95, 99})
+    EXPECT_THAT(message_with(8, 10, method), AllOf(HasSubstr("set.npz"), HasSubstr("savez_compressed")));
+  EXPECT_THAT(message_with(6, 8, 1), AllOf(HasSubstr("set.npz"), HasSubstr("encrypted")));
 }
 
 TEST_F(Npz, FilesOfNumpyAreRead) {

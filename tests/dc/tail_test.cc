@@ -42,7 +42,7 @@ TEST(Tail, HasTheNetworksScores) {
       for (std::size_t i = 0; i < scores.values.size(); ++i)
         ASSERT_DOUBLE_EQ(scores.values[i], run.values[at(g.scores())].values[i]) << g.node(open).name;
       for (const Node& node : tail.graph.nodes())
-        EXPECT_TRUE(node.is_input() || node.layer->kind() != "Dropout") << "dropout is left out";
+        EXPECT_TRUE(node.is_input() || node.layer->kind() != LayerKind::dropout) << "dropout is left out";
       for (int node : tail.frontier)
         EXPECT_FALSE(dependents(g, open)[at(node)]) << "the frontier must be constant";
     }
@@ -94,7 +94,7 @@ TEST(Tail, EndsAtTheScoresBeforeAFinalSoftmax) {
 
 class Wave final : public Layer {  // something of no piecewise linear kind
  public:
-  std::string_view kind() const override { return "Wave"; }
+  LayerKind kind() const override { return LayerKind::tanh; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override { return inputs[0]; }
   std::unique_ptr<Kernel> compile(const CompileRequest&) const override { return nullptr; }

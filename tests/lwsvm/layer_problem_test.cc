@@ -53,7 +53,7 @@ LayerProblemOptions options_for(int free_layers, LossSplit split = LossSplit::ti
 std::string expected_form(const Graph& graph, int open, int free_layers) {
   if (free_layer_count(graph, open) == 0) return "exact";
   if (free_layers == 0) return "labels";
-  return graph.node(open).layer->kind() == "Dense" ? "factored" : "explicit";
+  return graph.node(open).layer->kind() == LayerKind::dense ? "factored" : "explicit";
 }
 
 template <typename Body>

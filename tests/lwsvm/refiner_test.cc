@@ -478,7 +478,7 @@ TEST(Refiner, PaperModeTakesWhatComesWithFixedMu) {
       EXPECT_EQ(update.mu, 10 * options.lambda);
       EXPECT_EQ(update.next_mu, update.mu);
       const int node = *graph.find(update.layer);
-      const bool dense = graph.node(node).layer->kind() == "Dense";
+      const bool dense = graph.node(node).layer->kind() == LayerKind::dense;
       EXPECT_EQ(update.form, dense && free_layer_count(graph, node) > 0 ? "factored" : "labels");
     }
     for (float w : graph.parameters()) EXPECT_TRUE(std::isfinite(w));

@@ -114,8 +114,8 @@ TEST(Arch, Resnet20IsThatOfTheAuthors) {
   int convolutions = 0, additions = 0;
   for (const Node& node : graph.nodes()) {
     if (node.is_input()) continue;
-    convolutions += node.layer->kind() == "Conv";
-    additions += node.layer->kind() == "Add";
+    convolutions += node.layer->kind() == LayerKind::conv;
+    additions += node.layer->kind() == LayerKind::add;
   }
   EXPECT_EQ(convolutions, 19);
   EXPECT_EQ(additions, 9);

@@ -35,7 +35,8 @@ std::string reader_error(std::string_view bytes) {
 
 std::vector<std::string> kinds(const Graph& graph) {
   std::vector<std::string> all;
-  for (const Node& node : graph.nodes()) all.emplace_back(node.is_input() ? "Input" : node.layer->kind());
+  for (const Node& node : graph.nodes())
+    all.emplace_back(node.is_input() ? "Input" : to_string(node.layer->kind()));
   return all;
 }
 
@@ -90,7 +91,7 @@ TEST(OnnxReader, ReshapeWithABatchOfOneIdentityConstantAndSoftmax) {
   file.node("Softmax", {"scores"});
   const Model model = file.read();
   EXPECT_THAT(kinds(model.graph), ElementsAre("Input", "Reshape", "Dense", "Softmax"));
-  EXPECT_EQ(model.graph.node(model.graph.scores()).layer->kind(), "Dense");
+  EXPECT_EQ(model.graph.node(model.graph.scores()).layer->kind(), LayerKind::dense);
 }
 
 TEST(OnnxReader, NodesOutOfOrderAndUnusedOnes) {

@@ -147,7 +147,8 @@ TEST(Layers, SayWhetherTheyAreLinear) {
       {layer<ResponseNormLayer>(3, 1.0f, 1.0f, 1.0f), Linearity::neither},
       {layer<ArgMaxLayer>(), Linearity::neither},
       {layer<SoftmaxLayer>(), Linearity::neither}};
-  for (const auto& [what, linearity] : known) EXPECT_EQ(what->linearity(), linearity) << what->kind();
+  for (const auto& [what, linearity] : known)
+    EXPECT_EQ(what->linearity(), linearity) << to_string(what->kind());
 }
 
 TEST(Graph, RegularisesWeightsAndBiasesOnly) {

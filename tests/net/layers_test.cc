@@ -237,7 +237,7 @@ TEST(Frozen, FunctionsFollowTheirDefinitions) {
   for (const Function function : {Function::elu, Function::selu, Function::celu, Function::softplus,
                                   Function::softsign, Function::erf, Function::exp}) {
     const auto made = layer<FunctionLayer>(function, 0.7f, 1.3f);
-    expect_layer_like_naive(made, {{3, 5, 7}}, std::string(made->kind()));
+    expect_layer_like_naive(made, {{3, 5, 7}}, std::string(to_string(made->kind())));
   }
   expect_layer_like_naive(layer<FunctionLayer>(Function::thresholded_relu, 0.3f), {{11}}, "ThresholdedRelu");
   // Of what is positive.

@@ -476,7 +476,7 @@ Tensor evaluate(const Node& node, const Inputs& in, const double* p, double* sta
   }
   if (const auto* l = as<StandardizeLayer>(node)) return standardized(x, static_cast<double>(l->epsilon()));
   if (const auto* l = as<ResizeLayer>(node)) return resized(x, *l);
-  throw std::logic_error("no naive " + std::string(node.layer->kind()));
+  throw std::logic_error("no naive " + std::string(to_string(node.layer->kind())));
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ inline std::string describe(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes()) {
     text += node.name + " " + to_string(node.shape) + " = " +
-            (node.is_input() ? "input" : std::string(node.layer->kind())) + "(";
+            (node.is_input() ? "input" : std::string(to_string(node.layer->kind()))) + "(";
     for (int input : node.inputs) text += " " + graph.node(input).name;
     text += " )\n";
   }

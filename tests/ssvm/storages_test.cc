@@ -11,6 +11,7 @@
 #include "ssvm/frank_wolfe.h"
 #include "ssvm/reference_qp.h"
 #include "ssvm/toys.h"
+#include "ssvm/vector_math.h"
 #include "temporary_folder.h"
 
 namespace lwsvm {

@@ -7,10 +7,10 @@
 
 #include "base/margin_matrix.h"
 #include "base/random.h"
+#include "engine/parallel_gemm.h"
 #include "ssvm/label_oracle.h"
 #include "ssvm/plane_oracles.h"
 #include "ssvm/svm_layer.h"
-#include "ssvm/vector_math.h"
 
 namespace lwsvm::toys {
 

@@ -13,7 +13,7 @@ class PointwiseLayer : public Layer {
 
 class ReluLayer final : public PointwiseLayer {
  public:
-  std::string_view kind() const override { return "Relu"; }
+  LayerKind kind() const override { return LayerKind::relu; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 
@@ -21,7 +21,7 @@ class LeakyReluLayer final : public PointwiseLayer {  // x > 0 ? x : slope x
  public:
   explicit LeakyReluLayer(float slope) : slope_(slope) {}
   float slope() const { return slope_; }
-  std::string_view kind() const override { return "LeakyRelu"; }
+  LayerKind kind() const override { return LayerKind::leaky_relu; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -33,7 +33,7 @@ class ClipLayer final : public PointwiseLayer {  // min(max(x, low), high)
   ClipLayer(float low, float high);
   float low() const { return low_; }
   float high() const { return high_; }
-  std::string_view kind() const override { return "Clip"; }
+  LayerKind kind() const override { return LayerKind::clip; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -42,7 +42,7 @@ class ClipLayer final : public PointwiseLayer {  // min(max(x, low), high)
 
 class AbsLayer final : public PointwiseLayer {
  public:
-  std::string_view kind() const override { return "Abs"; }
+  LayerKind kind() const override { return LayerKind::abs; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 

@@ -7,7 +7,7 @@ namespace lwsvm {
 
 class AddLayer final : public Layer {  // x_0 + x_1 + ...
  public:
-  std::string_view kind() const override { return "Add"; }
+  LayerKind kind() const override { return LayerKind::add; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override { return all_alike(kind(), inputs); }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -15,7 +15,7 @@ class AddLayer final : public Layer {  // x_0 + x_1 + ...
 
 class SubtractLayer final : public Layer {  // x_0 - x_1
  public:
-  std::string_view kind() const override { return "Sub"; }
+  LayerKind kind() const override { return LayerKind::sub; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -26,7 +26,7 @@ class ConcatLayer final : public Layer {
   explicit ConcatLayer(std::int64_t axis) : axis_(axis) {}  // axis 0 is the channel: the batch does not count
   std::int64_t axis() const { return axis_; }
 
-  std::string_view kind() const override { return "Concat"; }
+  LayerKind kind() const override { return LayerKind::concat; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -43,7 +43,7 @@ class AffineLayer final : public Layer {
   const std::vector<float>& scale() const { return scale_; }
   const std::vector<float>& offset() const { return offset_; }
 
-  std::string_view kind() const override { return "Affine"; }
+  LayerKind kind() const override { return LayerKind::affine; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -61,7 +61,7 @@ class NormalizeLayer final : public Layer {
   const std::vector<float>& mean() const { return mean_; }
   const std::vector<float>& deviation() const { return deviation_; }
 
-  std::string_view kind() const override { return "Normalize"; }
+  LayerKind kind() const override { return LayerKind::normalize; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;

@@ -20,7 +20,7 @@ class BatchNormLayer final : public Layer {
   float epsilon() const { return epsilon_; }
   float momentum() const { return momentum_; }
 
-  std::string_view kind() const override { return "BatchNorm"; }
+  LayerKind kind() const override { return LayerKind::batch_norm; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;

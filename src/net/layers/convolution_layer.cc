@@ -65,12 +65,12 @@ class ConvolutionKernel final : public Kernel {
 
 }  // namespace
 
-void WindowSpec::validate(std::string_view kind) const {
+void WindowSpec::validate(LayerKind kind) const {
   if (std::min({height, width, stride_height, stride_width, dilation_height, dilation_width}) < 1)
-    fail("net", "{} needs a window, stride and dilation of at least 1, not {}x{}, {}x{} and {}x{}", kind,
-         height, width, stride_height, stride_width, dilation_height, dilation_width);
+    fail("net", "{} needs a window, stride and dilation of at least 1, not {}x{}, {}x{} and {}x{}",
+         to_string(kind), height, width, stride_height, stride_width, dilation_height, dilation_width);
   if (std::min({pad_top, pad_left, pad_bottom, pad_right}) < 0)
-    fail("net", "{} cannot have negative padding", kind);
+    fail("net", "{} cannot have negative padding", to_string(kind));
 }
 
 std::int64_t WindowSpec::out_height(std::int64_t in_height) const {

@@ -15,7 +15,7 @@ struct WindowSpec {  // shared with pooling
   bool ceil_mode = false;  // pooling: keep a last window that hangs over the edge
 
   bool operator==(const WindowSpec&) const = default;
-  void validate(std::string_view kind) const;  // throws Error
+  void validate(LayerKind kind) const;  // throws Error
   // How many windows fit; throws when none does.
   std::int64_t out_height(std::int64_t in_height) const;
   std::int64_t out_width(std::int64_t in_width) const;
@@ -34,7 +34,7 @@ class ConvolutionLayer final : public Layer {
   const ConvolutionSpec& spec() const { return spec_; }
   ConvolutionGeometry geometry(const Shape& input, const Shape& output) const;
 
-  std::string_view kind() const override { return "Conv"; }
+  LayerKind kind() const override { return LayerKind::conv; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;

@@ -14,7 +14,7 @@ class DenseLayer final : public Layer {
   std::int64_t out_features() const { return out_; }
   bool has_bias() const { return bias_; }
 
-  std::string_view kind() const override { return "Dense"; }
+  LayerKind kind() const override { return LayerKind::dense; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;

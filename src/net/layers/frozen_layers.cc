@@ -172,32 +172,32 @@ class StandardizeKernel final : public Kernel {
 
 }  // namespace
 
-std::string_view FunctionLayer::kind() const {
+LayerKind FunctionLayer::kind() const {
   switch (function_) {
     case Function::elu:
-      return "Elu";
+      return LayerKind::elu;
     case Function::selu:
-      return "Selu";
+      return LayerKind::selu;
     case Function::celu:
-      return "Celu";
+      return LayerKind::celu;
     case Function::softplus:
-      return "Softplus";
+      return LayerKind::softplus;
     case Function::softsign:
-      return "Softsign";
+      return LayerKind::softsign;
     case Function::erf:
-      return "Erf";
+      return LayerKind::erf;
     case Function::exp:
-      return "Exp";
+      return LayerKind::exp;
     case Function::sqrt:
-      return "Sqrt";
+      return LayerKind::sqrt;
     case Function::power:
-      return "Pow";
+      return LayerKind::pow;
     case Function::reciprocal:
-      return "Reciprocal";
+      return LayerKind::reciprocal;
     case Function::thresholded_relu:
-      return "ThresholdedRelu";
+      return LayerKind::thresholded_relu;
   }
-  return "";
+  LWSVM_CHECK(false);
 }
 
 std::unique_ptr<Kernel> FunctionLayer::compile(const CompileRequest& request) const {

@@ -31,7 +31,7 @@ class FunctionLayer final : public SmoothLayer {
   Function function() const { return function_; }
   float a() const { return a_; }
   float b() const { return b_; }
-  std::string_view kind() const override;
+  LayerKind kind() const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -41,7 +41,7 @@ class FunctionLayer final : public SmoothLayer {
 
 class QuotientLayer final : public SmoothLayer {
  public:
-  std::string_view kind() const override { return "Div"; }
+  LayerKind kind() const override { return LayerKind::div; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
@@ -50,7 +50,7 @@ class StandardizeLayer final : public SmoothLayer {
  public:
   explicit StandardizeLayer(float epsilon) : epsilon_(epsilon) {}
   float epsilon() const { return epsilon_; }
-  std::string_view kind() const override { return "Standardize"; }
+  LayerKind kind() const override { return LayerKind::standardize; }
   LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;

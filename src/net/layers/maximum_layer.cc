@@ -62,7 +62,7 @@ class MaximumKernel final : public Kernel {
 }  // namespace
 
 Shape MaximumLayer::infer(std::span<const Shape> inputs) const {
-  if (inputs.size() > 255) fail("net", "{} takes at most 255 inputs", kind());
+  if (inputs.size() > 255) fail("net", "{} takes at most 255 inputs", to_string(kind()));
   return all_alike(kind(), inputs);
 }
 

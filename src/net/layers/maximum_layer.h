@@ -10,7 +10,7 @@ class MaximumLayer final : public Layer {
   explicit MaximumLayer(bool minimum = false) : minimum_(minimum) {}
   bool minimum() const { return minimum_; }
 
-  std::string_view kind() const override { return minimum_ ? "Min" : "Max"; }
+  LayerKind kind() const override { return minimum_ ? LayerKind::min : LayerKind::max; }
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;

@@ -326,21 +326,22 @@ bool every_window_sees(std::int64_t in, std::int64_t out, std::int64_t window, s
   return true;
 }
 
-Shape infer_pool(std::string_view kind, const WindowSpec& w, std::span<const Shape> inputs) {
+Shape infer_pool(LayerKind kind, const WindowSpec& w, std::span<const Shape> inputs) {
   const Shape& image = only_image(kind, inputs);
   const Shape out{image[0], w.out_height(image[1]), w.out_width(image[2])};
   if (!every_window_sees(image[1], out[1], w.height, w.stride_height, w.dilation_height, w.pad_top) ||
       !every_window_sees(image[2], out[2], w.width, w.stride_width, w.dilation_width, w.pad_left))
-    fail("net", "{} has windows of nothing but padding on an image of {}", kind, to_string(image));
+    fail("net", "{} has windows of nothing but padding on an image of {}", to_string(kind), to_string(image));
   return out;
 }
 
-void check_padding(std::string_view kind, const WindowSpec& w) {
+void check_padding(LayerKind kind, const WindowSpec& w) {
   w.validate(kind);
   const std::int64_t reach_h = w.dilation_height * (w.height - 1) + 1,
                      reach_w = w.dilation_width * (w.width - 1) + 1;
   if (w.pad_top >= reach_h || w.pad_bottom >= reach_h || w.pad_left >= reach_w || w.pad_right >= reach_w)
-    fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window", kind);
+    fail("net", "{} has windows of nothing but padding; its padding must be smaller than its window",
+         to_string(kind));
 }
 
 }  // namespace
@@ -389,8 +390,8 @@ std::unique_ptr<Kernel> SumPoolLayer::compile(const CompileRequest& request) con
   return std::make_unique<AveragePoolKernel>(geometry_of(request, window_), false, true);
 }
 
-std::string_view GlobalPoolLayer::kind() const {
-  return reduction_ == Reduction::average ? "GlobalAveragePool" : "GlobalMaxPool";
+LayerKind GlobalPoolLayer::kind() const {
+  return reduction_ == Reduction::average ? LayerKind::global_average_pool : LayerKind::global_max_pool;
 }
 
 Linearity GlobalPoolLayer::linearity() const {

@@ -14,7 +14,7 @@ class MaxPoolLayer final : public Layer {
   explicit MaxPoolLayer(const WindowSpec& window);
   const WindowSpec& window() const { return window_; }
 
-  std::string_view kind() const override { return "MaxPool"; }
+  LayerKind kind() const override { return LayerKind::max_pool; }
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
@@ -31,7 +31,7 @@ class AveragePoolLayer final : public Layer {
   const WindowSpec& window() const { return window_; }
   bool count_padding() const { return count_padding_; }
 
-  std::string_view kind() const override { return "AveragePool"; }
+  LayerKind kind() const override { return LayerKind::average_pool; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
@@ -49,7 +49,7 @@ class SumPoolLayer final
   explicit SumPoolLayer(const WindowSpec& window) : window_(window) {}
   const WindowSpec& window() const { return window_; }
 
-  std::string_view kind() const override { return "SumPool"; }
+  LayerKind kind() const override { return LayerKind::sum_pool; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
@@ -65,7 +65,7 @@ class GlobalPoolLayer final : public Layer {
   explicit GlobalPoolLayer(Reduction reduction) : reduction_(reduction) {}
   Reduction reduction() const { return reduction_; }
 
-  std::string_view kind() const override;
+  LayerKind kind() const override;
   Linearity linearity() const override;
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape&) const override {

@@ -11,7 +11,7 @@ class PReluLayer final : public Layer {
   explicit PReluLayer(std::int64_t slopes) : slopes_(slopes) {}
   std::int64_t slopes() const { return slopes_; }
 
-  std::string_view kind() const override { return "PRelu"; }
+  LayerKind kind() const override { return LayerKind::prelu; }
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override { return {{"slope", {slopes_}, Role::free}}; }

@@ -187,9 +187,10 @@ class DropoutKernel final : public Kernel {
   float rate_, keep_scale_;
 };
 
-void check_rank(std::string_view kind, std::size_t given, const Shape& shape) {
+void check_rank(LayerKind kind, std::size_t given, const Shape& shape) {
   if (given != shape.size())
-    fail("net", "{} is made for {} axes, its input {} has {}", kind, given, to_string(shape), shape.size());
+    fail("net", "{} is made for {} axes, its input {} has {}", to_string(kind), given, to_string(shape),
+         shape.size());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class ReshapeLayer final : public MovingLayer {
  public:
   explicit ReshapeLayer(Shape target) : target_(std::move(target)) {}  // one entry may be -1
   const Shape& target() const { return target_; }
-  std::string_view kind() const override { return "Reshape"; }
+  LayerKind kind() const override { return LayerKind::reshape; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
@@ -29,7 +29,7 @@ class ReshapeLayer final : public MovingLayer {
 
 class FlattenLayer final : public MovingLayer {
  public:
-  std::string_view kind() const override { return "Flatten"; }
+  LayerKind kind() const override { return LayerKind::flatten; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
@@ -38,7 +38,7 @@ class TransposeLayer final : public MovingLayer {
  public:
   explicit TransposeLayer(std::vector<std::int64_t> order) : order_(std::move(order)) {}
   const std::vector<std::int64_t>& order() const { return order_; }
-  std::string_view kind() const override { return "Transpose"; }
+  LayerKind kind() const override { return LayerKind::transpose; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
@@ -53,7 +53,7 @@ class PadLayer final : public MovingLayer {
   const Shape& before() const { return before_; }
   const Shape& after() const { return after_; }
   float value() const { return value_; }
-  std::string_view kind() const override { return "Pad"; }
+  LayerKind kind() const override { return LayerKind::pad; }
   LayoutWish layout_wish() const override { return LayoutWish::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -71,7 +71,7 @@ class SliceLayer final
   const Shape& start() const { return start_; }
   const Shape& step() const { return step_; }
   const Shape& count() const { return count_; }
-  std::string_view kind() const override { return "Slice"; }
+  LayerKind kind() const override { return LayerKind::slice; }
   LayoutWish layout_wish() const override { return LayoutWish::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -92,7 +92,7 @@ class ResizeLayer final : public MovingLayer {
 
   explicit ResizeLayer(std::vector<Axis> axes);
   const std::vector<Axis>& axes() const { return axes_; }
-  std::string_view kind() const override { return "Resize"; }
+  LayerKind kind() const override { return LayerKind::resize; }
   LayoutWish layout_wish() const override { return LayoutWish::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
@@ -108,7 +108,7 @@ class DropoutLayer final : public Layer {  // in training: 0 with probability `r
  public:
   explicit DropoutLayer(float rate);
   float rate() const { return rate_; }
-  std::string_view kind() const override { return "Dropout"; }
+  LayerKind kind() const override { return LayerKind::dropout; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;

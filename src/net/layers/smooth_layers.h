@@ -15,25 +15,25 @@ class SmoothLayer : public Layer {
 
 class SigmoidLayer final : public SmoothLayer {  // 1 / (1 + exp(-x))
  public:
-  std::string_view kind() const override { return "Sigmoid"; }
+  LayerKind kind() const override { return LayerKind::sigmoid; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 
 class TanhLayer final : public SmoothLayer {
  public:
-  std::string_view kind() const override { return "Tanh"; }
+  LayerKind kind() const override { return LayerKind::tanh; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 
 class LogLayer final : public SmoothLayer {  // the natural one
  public:
-  std::string_view kind() const override { return "Log"; }
+  LayerKind kind() const override { return LayerKind::log; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 
 class ProductLayer final : public SmoothLayer {  // x_0 * x_1, element by element
  public:
-  std::string_view kind() const override { return "Mul"; }
+  LayerKind kind() const override { return LayerKind::mul; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
@@ -44,7 +44,7 @@ class ResponseNormLayer final : public SmoothLayer {
  public:
   ResponseNormLayer(std::int64_t size, float alpha, float beta, float bias);
 
-  std::string_view kind() const override { return "LRN"; }
+  LayerKind kind() const override { return LayerKind::lrn; }
   Shape infer(std::span<const Shape> inputs) const override { return only_image(kind(), inputs); }
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
   LayoutWish layout_wish() const override { return LayoutWish::channels_last; }

@@ -17,7 +17,7 @@ class SoftmaxLayer final : public Layer {
   explicit SoftmaxLayer(bool logarithm = false) : logarithm_(logarithm) {}
   bool logarithm() const { return logarithm_; }
 
-  std::string_view kind() const override { return logarithm_ ? "LogSoftmax" : "Softmax"; }
+  LayerKind kind() const override { return logarithm_ ? LayerKind::log_softmax : LayerKind::softmax; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
   LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
@@ -31,7 +31,7 @@ class ArgMaxLayer final : public Layer {  // the last axis becomes 1
  public:
   explicit ArgMaxLayer(bool last = false) : last_(last) {}
 
-  std::string_view kind() const override { return "ArgMax"; }
+  LayerKind kind() const override { return LayerKind::arg_max; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override;
   LayoutWish layout_wish() const override { return LayoutWish::channels_first; }

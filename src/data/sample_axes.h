@@ -16,13 +16,13 @@
 
 namespace lwsvm {
 
-struct Layout {
+struct SampleAxes {
   ImageShape shape;
   bool channels_last = false;
 };
 
 // dims includes N. Throws Error naming the source for other ranks, empty axes and absurdly large samples.
-Layout guess_layout(const char* place, const std::string& source, std::span<const std::uint64_t> dims);
+SampleAxes guess_axes(const char* place, const std::string& source, std::span<const std::uint64_t> dims);
 
 // Brings pixels (whole samples) from HWC to CHW.
 template <typename T>

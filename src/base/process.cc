@@ -1,4 +1,4 @@
-#include "data/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -65,7 +65,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const std::fi
   LWSVM_CHECK(!command.empty());
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    fail("data", "cannot start {}: {}", command[0], std::strerror(errno));
+    fail("process", "cannot start {}: {}", command[0], std::strerror(errno));
   const Descriptor output{ends[0]};
   ::fcntl(output.id, F_SETFL, O_NONBLOCK);
 
@@ -88,7 +88,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const std::fi
     result.found = false;
     return result;
   }
-  if (error != 0) fail("data", "cannot start {}: {}", command[0], std::strerror(error));
+  if (error != 0) fail("process", "cannot start {}: {}", command[0], std::strerror(error));
 
   Child child(id);
   std::array<char, 4096> buffer;

@@ -1,4 +1,4 @@
-#include "ssvm/libsvm_file.h"
+#include "data/libsvm_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,29 +38,29 @@ TEST(LibsvmFile, ReadsSparseRowsAndMapsLabelsInOrder) {
 TEST(LibsvmFile, ATestFileTakesTheTrainingClasses) {
   const std::vector<std::int64_t> names = {-1, 3, 7};
   EXPECT_EQ(read("3 1:1\n7 1:1\n", &names).labels, (std::vector<std::int32_t>{1, 2}));
-  EXPECT_THAT(complaint("3 1:1\n4 1:1\n", &names), testing::HasSubstr("toy.txt:2: label 4"));
+  EXPECT_THAT(complaint("3 1:1\n4 1:1\n", &names), ::testing::HasSubstr("toy.txt:2: label 4"));
   std::istringstream wide("3 2:1\n7 1:1 3:1\n");
   try {
     read_libsvm(wide, "toy.txt", &names, 2);
     FAIL() << "index 3 of 2 was taken";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("toy.txt:2: index 3"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("toy.txt:2: index 3"));
   }
 }
 
 TEST(LibsvmFile, ErrorsNameFileAndLine) {
-  EXPECT_THAT(complaint("1 1:1\nx 1:1\n"), testing::HasSubstr("toy.txt:2: label 'x'"));
-  EXPECT_THAT(complaint("1.5 1:1\n"), testing::HasSubstr("toy.txt:1: label '1.5'"));
-  EXPECT_THAT(complaint("1 1:1 2\n"), testing::HasSubstr("toy.txt:1: '2' is not index:value"));
-  EXPECT_THAT(complaint("1 1:\n"), testing::HasSubstr("'1:' is not index:value"));
-  EXPECT_THAT(complaint("1 a:1\n"), testing::HasSubstr("'a:1' is not index:value"));
-  EXPECT_THAT(complaint("1 1:1x\n"), testing::HasSubstr("'1:1x' is not index:value"));
-  EXPECT_THAT(complaint("1 0:1\n"), testing::HasSubstr("toy.txt:1: index 0"));
-  EXPECT_THAT(complaint("1 9999999999:1\n"), testing::HasSubstr("index 9999999999"));
-  EXPECT_THAT(complaint("1 2:1 2:1\n"), testing::HasSubstr("index 2 after 2"));
-  EXPECT_THAT(complaint("1 1:nan\n"), testing::HasSubstr("must be finite"));
-  EXPECT_THAT(complaint("1 1:1e99\n"), testing::HasSubstr("toy.txt:1"));
-  EXPECT_THAT(complaint("\n# nothing\n"), testing::HasSubstr("no samples"));
+  EXPECT_THAT(complaint("1 1:1\nx 1:1\n"), ::testing::HasSubstr("toy.txt:2: label 'x'"));
+  EXPECT_THAT(complaint("1.5 1:1\n"), ::testing::HasSubstr("toy.txt:1: label '1.5'"));
+  EXPECT_THAT(complaint("1 1:1 2\n"), ::testing::HasSubstr("toy.txt:1: '2' is not index:value"));
+  EXPECT_THAT(complaint("1 1:\n"), ::testing::HasSubstr("'1:' is not index:value"));
+  EXPECT_THAT(complaint("1 a:1\n"), ::testing::HasSubstr("'a:1' is not index:value"));
+  EXPECT_THAT(complaint("1 1:1x\n"), ::testing::HasSubstr("'1:1x' is not index:value"));
+  EXPECT_THAT(complaint("1 0:1\n"), ::testing::HasSubstr("toy.txt:1: index 0"));
+  EXPECT_THAT(complaint("1 9999999999:1\n"), ::testing::HasSubstr("index 9999999999"));
+  EXPECT_THAT(complaint("1 2:1 2:1\n"), ::testing::HasSubstr("index 2 after 2"));
+  EXPECT_THAT(complaint("1 1:nan\n"), ::testing::HasSubstr("must be finite"));
+  EXPECT_THAT(complaint("1 1:1e99\n"), ::testing::HasSubstr("toy.txt:1"));
+  EXPECT_THAT(complaint("\n# nothing\n"), ::testing::HasSubstr("no samples"));
   EXPECT_THROW(read_libsvm(std::filesystem::path("/nowhere/at/all")), Error);
 }
 

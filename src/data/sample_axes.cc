@@ -1,4 +1,4 @@
-#include "data/layout.h"
+#include "data/sample_axes.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ bool is_channels_last(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 
 }  // namespace
 
-Layout guess_layout(const char* place, const std::string& source, std::span<const std::uint64_t> dims) {
+SampleAxes guess_axes(const char* place, const std::string& source, std::span<const std::uint64_t> dims) {
   if (dims.size() < 2 || dims.size() > 4) {
     fail(place,
          "{}: the images have {} axes; expected N x features, N x H x W, N x C x H x W or N x H x W x C",

@@ -1,4 +1,4 @@
-#include "ssvm/sparse_rows.h"
+#include "base/sparse_rows.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ssvm/libsvm_file.h"
+#include "data/libsvm_file.h"
 
 #include <algorithm>
 #include <cerrno>

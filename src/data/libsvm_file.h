@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ssvm/sparse_rows.h"
+#include "base/sparse_rows.h"
 
 namespace lwsvm {
 
