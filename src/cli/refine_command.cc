@@ -31,8 +31,9 @@ Moves:
                 again, 4 solves in all. It ends at gap <= GAP * (P(w_t) - D), or a quarter of that for an SVM layer,
                 or after MAX-EPOCHS epochs
                 P(w) = lambda/2 ||w - c||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
-  sweep         all layers at once, one pass over the samples in closed-form steps of radius eta, which is found by
-                short runs at first; accepted if F fell, otherwise eta /= 3
+  sweep         all layers at once, one or more passes over the samples in closed-form steps of radius eta, which is
+                found by short runs at first and comes down to zero within a sweep; accepted if F fell, otherwise
+                eta /= 3
 When it stops:  PATIENCE moves without a better network by validation, or F fell by less than 0.3% in 8 moves (0.5%
                 in a pass with --moves layers), or PASSES, or TIME-LIMIT, or Ctrl-C
 What is kept:   the best network after any move, the start included, by validation accuracy, ties by validation loss
@@ -69,8 +70,10 @@ void add_refine(CLI::App& app, Common& common) {
   sub->add_option("--moves", settings->moves,
                   "auto (layers and sweeps, whichever gains more for its work), layers (in turn) or sweeps")
       ->capture_default_str();
-  sub->add_option("--passes", settings->refine.passes,
-                  "passes over the layers and sweeps, at most (default: 10; with a time limit any number)");
+  sub->add_option(
+      "--passes", settings->refine.passes,
+      "passes over the layers, and in sweeps over the samples, at most (default: 10; with a time limit any "
+      "number)");
   sub->add_option("--patience", settings->refine.patience,
                   "moves in a row without a better network by validation until it stops (default: 12, or any "
                   "number with a time limit); with "

@@ -26,7 +26,7 @@ struct RefineOptions {
   bool regularise_all = false;
   std::optional<double> mu;  // fixes it; otherwise adapted (trust_region.h)
   Moves moves = Moves::automatic;
-  std::optional<int> passes;  // at most, a sweep counting as one; absent: no end
+  std::optional<int> passes;  // at most, those of sweeps too; absent: no end
   // Moves in a row without a better network by validation, the last one ending it; absent: no end. With
   // Moves::layers passes in a row that end below the best; absent: 1.
   std::optional<int> patience;
