@@ -24,8 +24,8 @@ constexpr double kRaceShare = 0.02;
 constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
 constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
-// Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole pass.
-// The last one takes what is left but for some time for the layers.
+// Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole
+// pass. The last one takes what is left but for some time for the layers.
 constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.8;
 // A sweep that falls behind its time comes down faster.
 constexpr double kLateness = 1.1;
