@@ -404,7 +404,7 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   reporter.attach(refiner, log ? &*log : nullptr, as_read, log ? checksum(task.data) : 0);
   if (saved) {
     check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
-                       task.training.size());
+                       task.training.size() / task.training.copies());
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
     if (settings.limit_counts_all_starts) reporter.count_earlier(refiner.seconds());

@@ -11,6 +11,8 @@ namespace {
 
 // As Refiner::save has them.
 constexpr std::size_t kStarted = 0, kLayerIndex = 2, kIsOpen = 7, kEnd = 8, kMove = 11, kCounts = 12;
+// As Sweeper::save has them.
+constexpr std::size_t kPass = 1, kPosition = 2, kSteps = 3, kPlannedSteps = 4, kSweepCounts = 5;
 
 [[noreturn]] void absurd(const char* what) {
   fail("checkpoint", "{}: the checkpoint belongs to another run or another version of lwsvm; start anew",
@@ -35,9 +37,11 @@ void check_refine_state(const Checkpoint& checkpoint, std::size_t parameters, st
     absurd("it has a layer open in the midst of a sweep");
   if (!checkpoint.has("sweep.under_way") || checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0)
     return;
-  const auto sweep = checkpoint.get<std::uint64_t>("sweep.counts", 3);
-  if (sweep[1] > static_cast<std::uint64_t>(samples) || sweep[2] > sweep[1])
+  const auto sweep = checkpoint.get<std::uint64_t>("sweep.counts", kSweepCounts);
+  if (sweep[kPosition] > static_cast<std::uint64_t>(samples))
     absurd("its sweep has seen other samples than there are");
+  if (sweep[kPass] > sweep[kSteps] || sweep[kSteps] > sweep[kPlannedSteps] || sweep[kPlannedSteps] == 0)
+    absurd("its sweep has made other steps than it was to make");
 }
 
 }  // namespace lwsvm

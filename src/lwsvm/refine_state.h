@@ -12,7 +12,7 @@
 namespace lwsvm {
 
 // Throws Error, naming what is wrong, unless a Refiner with so many parameters, opened layers and training
-// samples could have saved it.
+// samples (transformed copies not counted) could have saved it.
 void check_refine_state(const Checkpoint& checkpoint, std::size_t parameters, std::size_t layers,
                         std::int64_t samples);
 

@@ -500,6 +500,8 @@ TEST_F(StrangeCheckpoint, OfASweepIsRefused) {
   expect_refused("refine", with<std::uint64_t>("sweep.counts", 1, std::uint64_t{1} << 63));
   expect_refused("refine", with<std::uint64_t>("sweep.counts", 1, 100000));
   expect_refused("refine", with<std::uint64_t>("sweep.counts", 2, UINT64_MAX));
+  expect_refused("refine", with<std::uint64_t>("sweep.counts", 3, UINT64_MAX));
+  expect_refused("refine", with<std::uint64_t>("sweep.counts", 4, 0));
 }
 
 }  // namespace
