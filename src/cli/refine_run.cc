@@ -312,6 +312,7 @@ void choose_what_is_judged(RefineSettings& settings, const RefineOptions& option
                            const Task& task, double time_limit, const Threads& threads, Terminal& terminal) {
   settings.judged = {};
   if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return;
+  if (settings.limit_counts_all_starts) return;  // whoever asks for that compares objectives
   settings.judged = choose_judged_part(model, task, time_limit, threads);
   if (settings.judged.training > 0)
     terminal.line(

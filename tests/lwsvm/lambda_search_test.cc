@@ -54,7 +54,8 @@ TEST_F(LambdaSearch, AroundACentreTheLargestLambdaAllButKeepsTheLayer) {
   options.largest = options.smallest = 1e6;
   const LambdaChoice choice = choose([](const LambdaTrial&) { return true; });
   const double loss_before = [&] {
-    Evaluator evaluator(graph, Threads(1));
+    const Threads threads(1);
+    Evaluator evaluator(graph, threads);
     return evaluator.evaluate(train, loss).mean_loss();
   }();
   ASSERT_EQ(choice.trials.size(), 1u);
