@@ -20,7 +20,8 @@ namespace {
 using testing::HasSubstr;
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 Loss zero_one_loss() {
@@ -360,7 +361,8 @@ TEST(Refiner, OutOfTimeInAMoveKeepsItIfItIsBetter) {
         cut += update.reason.find("time is up") != std::string::npos;
         EXPECT_LE(update.after, update.before);
       }
-      Evaluator evaluator(graph, Threads(1));
+      const Threads threads(1);
+      Evaluator evaluator(graph, threads);
       const double objective = evaluator.objective(evaluator.evaluate(train, loss), refiner.regulariser());
       EXPECT_EQ(objective, refiner.current().objective);
     }
