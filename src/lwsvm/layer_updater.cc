@@ -26,7 +26,9 @@ struct LayerUpdater::ActiveSolve {
   std::uint64_t level = 0;    // how many piecewise linear layers behind it are free
   std::uint64_t attempt = 0;
   std::uint64_t further = 0;  // how often it was solved further
-  std::uint64_t epochs = 0;   // of attempts that are over
+  std::uint64_t epochs = 0;   // of attempts that are over; so are work and dual_bytes, the most of any
+  std::uint64_t dual_bytes = 0;
+  double work = 0;
   double earlier_seconds = 0;
   Stopwatch watch{};
 
@@ -38,6 +40,8 @@ struct LayerUpdater::ActiveSolve {
     archive.scalar("solve.attempt", attempt);
     archive.scalar("solve.further", further);
     archive.scalar("solve.epochs", epochs);
+    archive.scalar("solve.dual_bytes", dual_bytes);
+    archive.scalar("solve.work", work);
     double spent = seconds();
     archive.scalar("solve.seconds", spent);
     earlier_seconds = spent - watch.seconds();
@@ -93,7 +97,8 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
       return !out_of_time && !observer.stop_requested();
     });
     if (summary.reason == StopReason::interrupted && !out_of_time) return std::nullopt;
-    update.work += solve_work(summary);
+    active_->work += solve_work(summary);
+    active_->dual_bytes = std::max(active_->dual_bytes, active_->problem->blocks().block_bytes());
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
     if (summary.reason == StopReason::overflow) {
@@ -175,6 +180,8 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
     active->attempt = active_->attempt;
     active->further = active_->further;
     active->epochs = active_->epochs;
+    active->dual_bytes = active_->dual_bytes;
+    active->work = active_->work;
     active->earlier_seconds = active_->seconds();
   }
   active_ = std::move(active);
@@ -226,7 +233,8 @@ bool LayerUpdater::widen(const Summary& summary) {
 void LayerUpdater::describe_solve(const Summary& summary, LayerUpdate& update) const {
   update.form = active_->problem->form();
   update.cache_bytes = active_->problem->cache_bytes();
-  update.dual_bytes = std::max(update.dual_bytes, active_->problem->blocks().block_bytes());
+  update.dual_bytes = active_->dual_bytes;
+  update.work = active_->work;
   update.epochs = static_cast<int>(active_->epochs);
   update.attempts = static_cast<int>(active_->attempt + active_->further + 1);
   update.primal = summary.primal;
