@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "base/random.h"
 #include "base/simd.h"
@@ -26,7 +25,7 @@ constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
 // Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole
 // pass. The last one takes what is left but for some time for the layers.
-constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.8;
+constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.9;
 // A sweep that falls behind its time comes down faster.
 constexpr double kLateness = 1.1;
 
@@ -47,10 +46,6 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
 const SampleSource& judging_source(const RefineGround& ground) {
   return ground.validation && ground.validation->size() >= kLeastJudgeSamples ? *ground.validation
                                                                               : ground.train;
-}
-
-double half_cosine(double progress) {
-  return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
 }
 
 LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restrict w,
@@ -91,6 +86,7 @@ Sweeper::Sweeper(const RefineGround& ground)
       judge_(judging_source(ground),
              random_samples(judging_source(ground).size(), kJudgeSamples, ground.options.seed, kProbeStream)),
       constant_answer_(constant_answer(judge_, ground.loss)),
+      smoothed_loss_(ground.loss),
       step_(ground.regulariser, ranges_of(ground.regulariser), ground.graph.parameters().size(),
             ground.threads),
       delta_(ground.graph.parameters().size(), 0.0f) {}
@@ -101,6 +97,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
                                          const NetworkQuality& current, RefineObserver& observer) {
   if (!run_) {
     const std::vector<float> start = covered();
+    temperature_ = std::min(current.train_loss, constant_answer_.loss);
     if (eta_ == 0 && !race(number, passes_left, observer)) return std::nullopt;
     begin(number, passes_left, observer.seconds_left());
     run_->start = start;
@@ -108,8 +105,8 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   Run& run = *run_;
   bool out_of_time = false;
   while (run.progress() < 1 && !out_of_time) {
-    const double eta = eta_ * half_cosine(run.progress());
-    take_step(eta);
+    const double eta = eta_ * part_left(run.progress());
+    take_step(eta_);
     const auto steps = static_cast<double>(run.steps);
     observer.on_sweep_progress({run.progress(), run.loss / steps, run.gamma / steps, eta});
     observer.on_safe_point();
@@ -182,9 +179,11 @@ std::vector<std::int32_t> Sweeper::order_of_pass(std::uint64_t number, std::uint
   return order;
 }
 
-// One batch, all layers.
+// One batch, all layers, with what is left of the radius and of the temperature.
 void Sweeper::take_step(double eta) {
   Run& run = *run_;
+  const double left = part_left(run.progress());
+  smoothed_loss_.set_temperature(left * temperature_);
   if (run.position == std::ssize(run.order)) {
     run.order = order_of_pass(run.number, ++run.pass);
     run.position = 0;
@@ -192,8 +191,8 @@ void Sweeper::take_step(double eta) {
   const std::int64_t size = std::min(kBatch, std::ssize(run.order) - run.position);
   const auto batch =
       std::span(run.order).subspan(static_cast<std::size_t>(run.position), static_cast<std::size_t>(size));
-  const double loss = runner_.differentiate(ground_.train, batch, ground_.loss, 0, delta_).mean_loss();
-  run.gamma += step_.take(graph_.parameters(), delta_, loss, eta);
+  const double loss = runner_.differentiate(ground_.train, batch, smoothed_loss_, 0, delta_).mean_loss();
+  run.gamma += step_.take(graph_.parameters(), delta_, loss, left * eta);
   run.loss += loss;
   run.position += size;
   ++run.steps;
@@ -245,7 +244,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     run_->average = start;
     run_->planned_steps = static_cast<std::uint64_t>(batches);
     while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * ground_.reserve())
-      take_step(eta * half_cosine(run_->progress()));
+      take_step(eta);
     run_.reset();
     set_covered(covered());  // as it will be stored
     const LossSums sums = loss_on(judge_);
@@ -295,7 +294,7 @@ double Sweeper::seconds() const {
 
 void Sweeper::save(Checkpoint& checkpoint) const {
   step_.save("sweep.step", checkpoint);
-  checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_});
+  checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_, temperature_});
   checkpoint.put("sweep.under_way", std::vector<std::uint64_t>{under_way()});
   if (!run_) return;
   checkpoint.put("sweep.counts", std::vector<std::uint64_t>{run_->number, run_->pass,
@@ -309,9 +308,10 @@ void Sweeper::save(Checkpoint& checkpoint) const {
 
 void Sweeper::restore(const Checkpoint& checkpoint) {
   step_.restore("sweep.step", checkpoint);
-  const auto etas = checkpoint.get<double>("sweep.eta", 2);
+  const auto etas = checkpoint.get<double>("sweep.eta", 3);
   eta_ = etas[0];
   last_passes_ = etas[1];
+  temperature_ = etas[2];
   if (checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0) return;
   const auto size = static_cast<std::size_t>(ground_.regulariser.size());
   const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 5);

@@ -2,16 +2,18 @@
 // Frank-Wolfe steps on batches (sgd/proximal_step.h, [BZK19]), with no learning rate.
 //
 //   race        short runs with several radii find the first eta (sgd/radius_race.h), judged on validation
-//   samples
-//               where there are some; the best one goes on from there
-//   sweep       eta comes down to zero within the sweep, as half a cosine
+//               samples where there are some; the best one goes on from there
+//   sweep       eta comes down to zero within the sweep, as half a cosine; so does the temperature tau that
+//               the hinge is smoothed with (net/loss.h), from the mean loss that the sweep begins with
 //   candidate   the last iterate or the average of the last ones: the one with the lower F on a probe
 //   judge       F over all samples, as for every move: it fell, or the sweep is taken back and eta /= 3
 //
 // Departs from [BZK19], whose eta stays the same, because each eta has a lowest F that its steps can reach:
 // with eta constant in a sweep of one pass, a small network was stuck after ten of them while there was time
 // for two hundred (docs/results.md). So sweeps grow: each is three times as long as the last, as far as there
-// is time. Batch norm stays frozen.
+// is time. The hinge names one label per sample, and a network that is often wrong learns less from that than
+// from all of them, weighed by how wrong each is; at the end of the sweep only the hinge counts. Batch norm
+// stays frozen.
 //
 // Where samples have transformed copies (--augment), every pass draws one copy of each.
 #pragma once
@@ -72,10 +74,12 @@ class Sweeper {
   SampleSubset probe_;              // of the training part
   SampleSubset judge_;              // of the race: of the validation part, if that is large enough
   ConstantAnswer constant_answer_;  // on the judge
+  Loss smoothed_loss_;
   ProximalStep step_;
   std::vector<float> delta_;
   double eta_ = 0;          // 0: not known yet
   double last_passes_ = 0;  // of the last sweep; 0: there was none
+  double temperature_ = 0;  // of the loss when a sweep begins
   std::unique_ptr<Run> run_;
 };
 

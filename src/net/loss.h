@@ -1,6 +1,7 @@
 // Losses on scores, with their gradients.
 //
 //   hinge           max_y [ Delta(y, y_i) + s_y - s_{y_i} ]      multi-class [CS01]; Delta: 0-1 by default
+//   smoothed hinge  tau log sum_y exp((Delta(y, y_i) + s_y) / tau) - s_{y_i}      the hinge as tau -> 0
 //   cross-entropy   log sum_y exp(s_y) - s_{y_i}
 //
 // Ties go to the lowest class index, for predictions as for the loss-augmented maximum.
@@ -40,6 +41,9 @@ class Loss {
   int classes() const { return margins_.classes(); }
   const MarginMatrix& margins() const { return margins_; }
 
+  // tau, of the hinge; 0 is the hinge itself.
+  void set_temperature(double tau) { temperature_ = tau; }
+
   // scores: labels.size() x C. gradient (may be null): the derivative of `weight` times the summed loss.
   LossSums evaluate(const float* scores, std::span<const std::int32_t> labels, float* gradient,
                     float weight) const;
@@ -47,6 +51,7 @@ class Loss {
  private:
   LossKind kind_;
   MarginMatrix margins_;
+  double temperature_ = 0;
 };
 
 int predicted_class(const float* scores, int classes);

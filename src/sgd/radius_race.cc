@@ -4,13 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <vector>
 
 namespace lwsvm {
 namespace {
 
 constexpr double kFirstRadius = 1e-3;
-constexpr double kNearlyAsGood = 0.95, kNothing = 1e-6;
+constexpr double kNearlyAsGood = 0.95, kStillGood = 0.5, kNothing = 1e-6;
 
 }  // namespace
 
@@ -34,6 +35,10 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
   for (double count : counts)
     if (count > 0) entropy -= count / samples * std::log(count / samples);
   return {entropy, share};
+}
+
+double part_left(double progress) {
+  return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
 }
 
 std::optional<double> race_for_radius(double objective_at_start,
@@ -67,8 +72,11 @@ std::optional<double> race_for_radius(double objective_at_start,
   best = *middle;
   if (!over && !explore(kRadiusStep)) return std::nullopt;
   if (!over && gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
-  for (const auto& [radius, gain] : gains)  // in rising order
-    if (gain > 0 && gain >= kNearlyAsGood * best) return radius;
+  for (auto at = gains.begin(); at != gains.end(); ++at) {  // in rising order
+    if (!(at->second > 0) || at->second < kNearlyAsGood * best) continue;
+    const auto above = std::next(at);
+    return above != gains.end() && above->second >= kStillGood * best ? above->first : at->first;
+  }
   return gains.begin()->first;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -29,10 +28,6 @@ std::vector<ParameterRange> all_trained(const Graph& graph) {
   for (const Node& node : graph.nodes())
     if (node.trained.size > 0) ranges.push_back(node.trained);
   return ranges;
-}
-
-double half_cosine(double progress) {
-  return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
 }
 
 LWSVM_SIMD void add_decay(std::int64_t n, float lambda, const float* __restrict w,
@@ -119,7 +114,7 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
     const std::uint64_t draw =
         Random(options_.seed, kDropoutStream, static_cast<std::uint64_t>(epoch_ * samples + position_))
             .next();
-    running.add(take_step(batch, draw, falls ? rate_ * half_cosine(progress()) : rate_));
+    running.add(take_step(batch, draw, falls ? rate_ * part_left(progress()) : rate_));
     position_ += size;
     seconds_ = seconds_before + watch.seconds();
     observer.on_batch(epoch_ + 1, position_, running.mean_loss());
@@ -155,11 +150,9 @@ LossSums Trainer::take_step(std::span<const std::int32_t> batch, std::uint64_t d
 // Short runs from the network as it is, each with a radius that comes down to zero. False: a stop was asked
 // for.
 bool Trainer::find_radius(TrainObserver& observer) {
-  Random random(options_.seed, kProbeStream);
-  const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(train_.size()), random);
-  const SampleSubset probe(
-      train_, {order.begin(), order.begin() + std::ssize(order) -
-                                  std::max<std::ptrdiff_t>(0, std::ssize(order) - kProbeSamples)});
+  const std::vector<std::int32_t> order =
+      random_samples(train_.size(), train_.size(), options_.seed, kProbeStream);
+  const SampleSubset probe(train_, random_samples(train_.size(), kProbeSamples, options_.seed, kProbeStream));
   const std::vector<float> parameters = graph_.parameters(), statistics = graph_.statistics();
   const auto on_probe = [&] { return evaluator_.evaluate(probe, loss_); };
   const double all_steps =
@@ -173,7 +166,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
       const std::int64_t size = std::min<std::int64_t>(options_.batch, std::ssize(order) - begin);
       take_step(std::span(order).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
                 static_cast<std::uint64_t>(step),
-                radius * half_cosine(static_cast<double>(step) / static_cast<double>(steps)));
+                radius * part_left(static_cast<double>(step) / static_cast<double>(steps)));
     }
     const LossSums sums = on_probe();
     const ShortRun found{evaluator_.objective(sums, regulariser_), constant_answer_.is_beaten_by(sums)};

@@ -82,6 +82,47 @@ TEST(Hinge, GivesTiesToTheLowestClass) {
   EXPECT_EQ(predicted_class(scores, 4), 1);
 }
 
+// log sum exp lies between the maximum and the maximum + log C; its slope is checked by finite differences.
+TEST(SmoothedHinge, LiesJustAboveTheHingeAndSlopesAsItSays) {
+  Random random(9);
+  for (const int classes : {2, 5, 30})
+    for (const double temperature : {1e-3, 0.1, 1.0}) {
+      const Loss hinge(LossKind::hinge, random_margins(classes, random));
+      Loss smoothed = hinge;
+      smoothed.set_temperature(temperature);
+      const std::vector<float> scores = random_floats(classes, -2, 2, random);
+      const std::vector<std::int32_t> label{
+          static_cast<int>(random.below(static_cast<std::uint64_t>(classes)))};
+      std::vector<float> gradient(scores.size());
+      const double value = smoothed.evaluate(scores.data(), label, gradient.data(), 1.0f).loss;
+      const double sharp = hinge.evaluate(scores.data(), label, nullptr, 1.0f).loss;
+      EXPECT_GE(value, sharp - 1e-12);
+      EXPECT_LE(value, sharp + temperature * std::log(classes) + 1e-12);
+      if (temperature < 0.1) continue;  // too sharp for differences of floats
+      for (std::size_t y = 0; y < scores.size(); ++y) {
+        std::vector<float> up = scores, down = scores;
+        up[y] += 1e-3f;
+        down[y] -= 1e-3f;
+        const double rise = smoothed.evaluate(up.data(), label, nullptr, 1.0f).loss -
+                            smoothed.evaluate(down.data(), label, nullptr, 1.0f).loss;
+        EXPECT_NEAR(gradient[y], rise / (static_cast<double>(up[y]) - static_cast<double>(down[y])), 1e-3);
+      }
+    }
+}
+
+TEST(SmoothedHinge, WithoutMarginsAtTemperatureOneIsTheCrossEntropy) {
+  Random random(10);
+  Loss smoothed(LossKind::hinge, MarginMatrix(4, std::vector<float>(16, 0.0f)));
+  smoothed.set_temperature(1);
+  const Loss entropy(LossKind::cross_entropy, MarginMatrix(4));
+  const std::vector<float> scores = random_floats(8, -3, 3, random);
+  const std::vector<std::int32_t> labels{2, 0};
+  std::vector<float> slopes[2]{std::vector<float>(8), std::vector<float>(8)};
+  EXPECT_EQ(smoothed.evaluate(scores.data(), labels, slopes[0].data(), 0.5f).loss,
+            entropy.evaluate(scores.data(), labels, slopes[1].data(), 0.5f).loss);
+  EXPECT_EQ(slopes[0], slopes[1]);
+}
+
 TEST(CrossEntropy, SurvivesLargeScoresAndItsSlopeSumsToZero) {
   const Loss loss(LossKind::cross_entropy, MarginMatrix(3));
   const float scores[] = {1000, -1000, 500};

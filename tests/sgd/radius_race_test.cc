@@ -16,10 +16,11 @@ double valley(double radius, double best) {
   return 1 + std::pow(std::log(radius / best), 2);
 }
 
+// Where no other radius gains half as much.
 TEST(RadiusRace, FindsTheBestWithinAFactorOfThree) {
   for (double best : {2e-6, 1e-4, 5e-4, 1e-3, 4e-3, 3e-2}) {
     std::set<double> tried;
-    const auto winner = race_for_radius(20, [&](double radius) {
+    const auto winner = race_for_radius(1.5, [&](double radius) {
       EXPECT_TRUE(tried.insert(radius).second) << "tried twice";
       return ShortRun{valley(radius, best), true};
     });
@@ -28,11 +29,22 @@ TEST(RadiusRace, FindsTheBestWithinAFactorOfThree) {
   }
 }
 
-TEST(RadiusRace, TakesTheSmallestThatIsNearlyAsGood) {
-  const auto flat_above = [](double radius) {
-    return ShortRun{radius < 2e-3 ? 0.9 : 0.5 - 0.001 * std::log(radius / 1e-3), true};
-  };
-  EXPECT_NEAR(*race_for_radius(1, flat_above), 3e-3, 1e-9);
+// Radii from 3e-3 on gain nearly the same.
+ShortRun flat_above(double radius) {
+  return {radius < 2e-3 ? 0.9 : 0.5 - 0.001 * std::log(radius / 1e-3), true};
+}
+
+TEST(RadiusRace, TakesTheOneAboveTheSmallestThatIsNearlyAsGood) {
+  EXPECT_NEAR(*race_for_radius(1, flat_above), 9e-3, 1e-9);
+}
+
+TEST(RadiusRace, DoesNotTakeOneThatGainsLessThanHalf) {
+  for (const double above : {0.74, 0.76}) {  // of a gain of 0.5
+    const auto winner = race_for_radius(1, [&](double radius) {
+      return ShortRun{radius < 5e-4 ? 0.8 : radius < 2e-3 ? 0.5 : above, true};
+    });
+    EXPECT_NEAR(*winner, above < 0.75 ? 3e-3 : 1e-3, 1e-9) << above;
+  }
 }
 
 // The dead network has the lower objective of the two.
