@@ -248,6 +248,14 @@ bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const 
   return a.objective < b.objective;
 }
 
+// By more than chance would make of it: a standard error of the accuracy, or a tenth of the loss where the
+// samples are few.
+bool Refiner::is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const {
+  if (validation_->size() < kFewSamples) return a.val_loss < 0.9 * b.val_loss;
+  const double variance = b.val_accuracy * (1 - b.val_accuracy);
+  return a.val_accuracy > b.val_accuracy + std::sqrt(variance / static_cast<double>(validation_->size()));
+}
+
 std::optional<RefineEnd> Refiner::reason_to_end() {
   if (in_turn()) {
     if (++layer_index_ < layers_.size()) return std::nullopt;
@@ -286,8 +294,8 @@ void Refiner::keep_chosen(double seconds_left) {
   if (validation_ && best_move_ > 0 && options_.mode != RefineMode::paper) search_line(seconds_left);
 }
 
-// Networks between the start and the best one are often better on new data than its end [WIK22]. F must be
-// lower than at the start there too.
+// Networks between the start and the best one can be better on new data than its end [WIK22]. F is higher
+// there, so one of them must be clearly better to be taken, and F lower than at the start.
 void Refiner::search_line(double seconds_left) {
   const Stopwatch watch;
   const auto put = [&](double share) {
@@ -309,7 +317,7 @@ void Refiner::search_line(double seconds_left) {
     NetworkQuality found = best_;
     found.val_accuracy = validation.accuracy();
     found.val_loss = validation.mean_loss();
-    if (!is_better(found, best)) break;
+    if (!is_clearly_better(found, best)) break;
     const LossSums training = evaluator_->evaluate(judged(), loss_);
     found.objective = evaluator_->objective(training, regulariser_);
     if (!(found.objective < start_.objective)) break;

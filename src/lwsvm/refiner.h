@@ -84,6 +84,7 @@ class Refiner {
   void take_stock(MoveResult& result);
   void remember_best();
   bool is_better(const NetworkQuality& a, const NetworkQuality& b) const;
+  bool is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const;
   std::optional<RefineEnd> reason_to_end();
   std::optional<RefineEnd> finish_pass();
   void restore_centre(Checkpoint& checkpoint);
