@@ -58,7 +58,7 @@ class ExplicitLayerModel final : public ExplicitModel {
   std::optional<double> mean_loss(const Weights& w) override { return planes_.mean_loss(w); }
 
  private:
-  static constexpr std::size_t kSlice = 4 * kLayerChunk;
+  static constexpr std::size_t kSlice = std::size_t{4} * kLayerChunk;
 
   void find(std::span<const std::int32_t> samples, float* rows, double* offsets) {
     const auto n = static_cast<std::size_t>(dimension());

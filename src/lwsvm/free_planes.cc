@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "engine/elementwise.h"
+#include "ssvm/label_oracle.h"
 
 namespace lwsvm {
 
