@@ -41,7 +41,7 @@ versus: ## refine against tuned Adam and SGD at equal time, on VERSUS_SECONDS (6
 	@$(MAKE) build
 	@scripts/versus.sh
 
-fuzz: ## damaged models for the ONNX reader, random convolutions for the engine: FUZZ_SECONDS of each (60)
+fuzz: ## damaged files for every reader, random convolutions for the engine: FUZZ_SECONDS of each (60)
 	@scripts/install-deps.sh fuzz
 	@JOBS=$(JOBS) scripts/fuzz.sh
 

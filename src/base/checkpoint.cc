@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/json_reader.h"
 
 namespace lwsvm {
 namespace {
@@ -155,7 +156,7 @@ std::vector<std::uint8_t> read_meta_section(CrcReader& reader) {
 }
 
 nlohmann::json parse_meta(const std::vector<std::uint8_t>& bytes, const CrcReader& reader) {
-  auto meta = nlohmann::json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  auto meta = read_cbor(bytes);
   if (meta.is_discarded()) reader.damaged("its metadata cannot be read");
   return meta;
 }

@@ -42,7 +42,7 @@ bool parse_label(std::string_view text, std::int64_t& label) {
 }
 
 void parse_feature(std::string_view word, const std::string& name, std::int64_t line,
-                   std::int64_t most_features, LibsvmData& data) {
+                   std::optional<std::int64_t> max_features, LibsvmData& data) {
   const auto colon = word.find(':');
   std::int64_t index = 0;
   float value = 0;
@@ -51,9 +51,9 @@ void parse_feature(std::string_view word, const std::string& name, std::int64_t 
     fail("libsvm", "{}:{}: '{}' is not index:value", name, line, word);
   if (index < 1 || index > std::numeric_limits<std::int32_t>::max())
     fail("libsvm", "{}:{}: index {}: indices begin at 1 and end at 2147483647", name, line, index);
-  if (most_features > 0 && index > most_features)
+  if (max_features && index > *max_features)
     fail("libsvm", "{}:{}: index {}: the training file has only {} features", name, line, index,
-         most_features);
+         *max_features);
   if (!std::isfinite(value))
     fail("libsvm", "{}:{}: feature {} is {}: it must be finite", name, line, index, value);
   const auto column = static_cast<std::int32_t>(index - 1);
@@ -67,7 +67,8 @@ void parse_feature(std::string_view word, const std::string& name, std::int64_t 
 }  // namespace
 
 LibsvmData read_libsvm(std::istream& stream, const std::string& name,
-                       const std::vector<std::int64_t>* class_names, std::int64_t most_features) {
+                       const std::vector<std::int64_t>* class_names,
+                       std::optional<std::int64_t> max_features) {
   LibsvmData data;
   std::vector<std::int64_t> names;  // label of each sample, as in the file
   std::string text;
@@ -82,7 +83,7 @@ LibsvmData read_libsvm(std::istream& stream, const std::string& name,
       fail("libsvm", "{}:{}: label {} is not one of the training file's", name, number, label);
     names.push_back(label);
     for (auto feature = take_word(line); !feature.empty(); feature = take_word(line))
-      parse_feature(feature, name, number, most_features, data);
+      parse_feature(feature, name, number, max_features, data);
     data.row_begin.push_back(std::ssize(data.columns));
   }
   if (stream.bad()) fail("libsvm", "{}: cannot read: {}", name, std::strerror(errno));
@@ -104,10 +105,10 @@ LibsvmData read_libsvm(std::istream& stream, const std::string& name,
 }
 
 LibsvmData read_libsvm(const std::filesystem::path& path, const std::vector<std::int64_t>* class_names,
-                       std::int64_t most_features) {
+                       std::optional<std::int64_t> max_features) {
   std::ifstream stream(path);
   if (!stream) fail("libsvm", "{}: cannot read: {}", path.string(), std::strerror(errno));
-  return read_libsvm(stream, path.string(), class_names, most_features);
+  return read_libsvm(stream, path.string(), class_names, max_features);
 }
 
 std::vector<float> LibsvmData::dense(std::int64_t at_width) const {

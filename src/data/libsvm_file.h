@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <istream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,12 @@ struct LibsvmData : SparseRows {          // width: the highest index seen
 };
 
 // Throws Error naming file and line. For a test file give the training file's class names and its width: a
-// label that is not among them, or an index beyond most_features (0: no bound), is an Error.
+// label that is not among them, or an index beyond that width (which may be 0), is an Error.
 LibsvmData read_libsvm(std::istream& stream, const std::string& name,
                        const std::vector<std::int64_t>* class_names = nullptr,
-                       std::int64_t most_features = 0);
+                       std::optional<std::int64_t> max_features = {});
 LibsvmData read_libsvm(const std::filesystem::path& path,
                        const std::vector<std::int64_t>* class_names = nullptr,
-                       std::int64_t most_features = 0);
+                       std::optional<std::int64_t> max_features = {});
 
 }  // namespace lwsvm

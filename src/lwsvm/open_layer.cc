@@ -9,6 +9,11 @@
 
 namespace lwsvm {
 
+std::vector<float> weights_of(const Graph& network, int node) {
+  const auto begin = network.parameters().begin() + network.node(node).trained.begin;
+  return {begin, begin + network.node(node).trained.size};
+}
+
 OpenLayer::OpenLayer(const Graph& network, int node_index, int samples) : samples_(samples) {
   const Node& node = network.node(node_index);
   const Shape& input = network.node(node.inputs[0]).shape;

@@ -48,4 +48,7 @@ class OpenLayer {
   std::unique_ptr<Convolution> sample_convolution_;  // one sample, gradient
 };
 
+// Of a node of the network: its weights and biases as they are now.
+std::vector<float> weights_of(const Graph& network, int node);
+
 }  // namespace lwsvm

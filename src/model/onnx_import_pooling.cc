@@ -10,6 +10,8 @@
 namespace lwsvm {
 namespace {
 
+using Integers = std::vector<std::int64_t>;
+
 // As many values as `otherwise` has, or those; each within [least, kLargestAttribute].
 std::vector<std::int64_t> list_of(const NodeImport& node, const char* name,
                                   std::vector<std::int64_t> otherwise, std::int64_t least) {
@@ -92,7 +94,6 @@ WindowSpec read_window(const NodeImport& node, const Shape& sample, const std::v
     node.fail("{} is supported on images and rows only, not on {}", node.op(), to_string(sample));
   const bool known = !kernel.empty();
   if (!known && !node.has("kernel_shape")) node.fail("its attribute 'kernel_shape' is missing");
-  using Integers = std::vector<std::int64_t>;
   const std::size_t axes = sample.size() - 1;
   Integers taps = list_of(node, "kernel_shape", known ? kernel : Integers(axes, 1), 1);
   if (known && taps != kernel)

@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/json_reader.h"
 
 namespace lwsvm {
 
@@ -105,7 +106,7 @@ RunLogContent read_run_log(const std::filesystem::path& file, BrokenLines policy
     start = end + 1;
     const bool blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
     if (blank) continue;
-    auto record = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+    auto record = read_json(line);
     content.last_line = number;
     if (record.is_object()) {
       content.records.push_back(std::move(record));

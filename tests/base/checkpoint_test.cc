@@ -148,6 +148,16 @@ TEST(Checkpoint, ForgedLengthsAreErrorsOrHarmless) {
   }
 }
 
+// Only a file that was made to do so is nested like this: its checksum agrees.
+TEST(Checkpoint, MetaThatIsNestedTooDeepIsAnError) {
+  TemporaryFolder folder;
+  Checkpoint checkpoint;
+  for (int i = 0; i < 1000; ++i) checkpoint.meta() = nlohmann::json::array({std::move(checkpoint.meta())});
+  checkpoint.save(folder / "deep");
+  EXPECT_THAT(load_error(folder / "bad", read_file(folder / "deep")), HasSubstr("metadata cannot be read"));
+  EXPECT_THROW(Checkpoint::load_meta(folder / "deep"), Error);
+}
+
 TEST(Checkpoint, SaysWhatIsNotACheckpoint) {
   TemporaryFolder folder;
   EXPECT_THAT(load_error(folder / "bad", std::string(100, 'x')), HasSubstr("not a checkpoint of lwsvm"));

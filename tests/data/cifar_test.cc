@@ -6,6 +6,7 @@
 
 #include "data/cifar_png.h"
 #include "data/files.h"
+#include "data/made_files.h"
 
 namespace lwsvm {
 namespace {
@@ -14,39 +15,22 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace lwsvm::testing;
 
-constexpr std::size_t kPixels = 3072;
-
-char pixel(std::size_t sample, std::size_t p) {
-  return static_cast<char>(sample * 31 + p * 7 + p / 256);
-}
-
-// Records first, first + 1, ...; their fine labels (or only labels) are given.
-std::string records(std::size_t first, const std::vector<int>& labels, bool coarse) {
-  std::string content;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (coarse) content += static_cast<char>(labels[i] % 20);
-    content += static_cast<char>(labels[i]);
-    for (std::size_t p = 0; p < kPixels; ++p) content += pixel(first + i, p);
-  }
-  return content;
-}
-
 void expect_samples(const Samples& samples, std::size_t first, const std::vector<std::int32_t>& labels) {
   ASSERT_EQ(samples.labels(), labels);
-  std::vector<float> image(kPixels);
+  std::vector<float> image(kCifarPixels);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     samples.read(i, image.data());
-    for (std::size_t p = 0; p < kPixels; ++p) {
-      ASSERT_EQ(image[p], static_cast<float>(static_cast<std::uint8_t>(pixel(first + i, p))));
+    for (std::size_t p = 0; p < kCifarPixels; ++p) {
+      ASSERT_EQ(image[p], static_cast<float>(static_cast<std::uint8_t>(cifar_pixel(first + i, p))));
     }
   }
 }
 
 TEST(Cifar, TenAndHundredGiveBackWhatWasWritten) {
   TemporaryFolder ten, hundred;
-  write_bytes(ten / "data_batch_1.bin", records(0, {3, 9}, false));
-  write_bytes(ten / "data_batch_2.bin", records(2, {0}, false));
-  write_bytes(ten / "test_batch.bin", records(3, {1, 1}, false));
+  write_bytes(ten / "data_batch_1.bin", cifar_records(0, {3, 9}, false));
+  write_bytes(ten / "data_batch_2.bin", cifar_records(2, {0}, false));
+  write_bytes(ten / "test_batch.bin", cifar_records(3, {1, 1}, false));
   const DataSet a = load_data(ten.path().string());
   EXPECT_EQ(a.shape, (ImageShape{3, 32, 32}));
   EXPECT_EQ(a.classes, 10);
@@ -55,8 +39,8 @@ TEST(Cifar, TenAndHundredGiveBackWhatWasWritten) {
   expect_samples(a.test, 3, {1, 1});
 
   // Also from the folder around the one that the authors' archive unpacks to.
-  write_bytes(hundred / "cifar-100-binary/train.bin", records(0, {99, 0}, true));
-  write_bytes(hundred / "cifar-100-binary/test.bin", records(2, {50}, true));
+  write_bytes(hundred / "cifar-100-binary/train.bin", cifar_records(0, {99, 0}, true));
+  write_bytes(hundred / "cifar-100-binary/test.bin", cifar_records(2, {50}, true));
   const DataSet b = load_data(hundred.path().string());
   EXPECT_EQ(b.classes, 100);
   EXPECT_EQ(b.class_names.size(), 100u);
@@ -67,17 +51,17 @@ TEST(Cifar, TenAndHundredGiveBackWhatWasWritten) {
 TEST(Cifar, EveryTruncationIsRejected) {
   TemporaryFolder folder;
   const auto load = [&] { load_data(folder.path().string()); };
-  expect_truncation_is_rejected(folder / "data_batch_1.bin", records(0, {1}, false), load);
+  expect_truncation_is_rejected(folder / "data_batch_1.bin", cifar_records(0, {1}, false), load);
 }
 
 TEST(Cifar, BadLabelsAndSizesAreRejectedByName) {
   TemporaryFolder ten, hundred;
-  write_bytes(ten / "data_batch_1.bin", records(0, {3, 10}, false));
+  write_bytes(ten / "data_batch_1.bin", cifar_records(0, {3, 10}, false));
   EXPECT_THAT(error_of([&] { load_data(ten.path().string()); }),
               AllOf(HasSubstr("data_batch_1.bin"), HasSubstr("label 10"), HasSubstr("out of range")));
-  write_bytes(ten / "data_batch_1.bin", records(0, {3}, false) + "x");
+  write_bytes(ten / "data_batch_1.bin", cifar_records(0, {3}, false) + "x");
   EXPECT_THAT(error_of([&] { load_data(ten.path().string()); }), HasSubstr("data_batch_1.bin"));
-  write_bytes(hundred / "train.bin", records(0, {100}, true));
+  write_bytes(hundred / "train.bin", cifar_records(0, {100}, true));
   EXPECT_THAT(error_of([&] { load_data(hundred.path().string()); }),
               AllOf(HasSubstr("train.bin"), HasSubstr("label 100")));
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "data/files.h"
+#include "data/made_files.h"
 #include "data/sha256.h"
 #include "data/tar.h"
 

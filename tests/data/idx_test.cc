@@ -1,6 +1,7 @@
 #include "data/idx.h"
 
 #include "data/files.h"
+#include "data/made_files.h"
 
 namespace lwsvm {
 namespace {
@@ -8,17 +9,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace lwsvm::testing;
-
-std::string big(std::uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
-          static_cast<char>(value)};
-}
-
-std::string idx(const std::vector<std::uint32_t>& dims, const std::string& values) {
-  std::string content{'\0', '\0', '\x08', static_cast<char>(dims.size())};
-  for (const auto dim : dims) content += big(dim);
-  return content + values;
-}
 
 std::string counting(std::size_t count, int start = 0) {
   std::string values(count, '\0');

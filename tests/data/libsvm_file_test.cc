@@ -48,6 +48,13 @@ TEST(LibsvmFile, ATestFileTakesTheTrainingClasses) {
   }
 }
 
+TEST(LibsvmFile, ATestFileHasNoFeaturesWhereTheTrainingFileHasNone) {
+  const LibsvmData train = read("3\n7\n");
+  std::istringstream test("3 1:1\n");
+  EXPECT_EQ(train.width, 0);
+  EXPECT_THROW(read_libsvm(test, "toy.txt", &train.class_names, train.width), Error);
+}
+
 TEST(LibsvmFile, ErrorsNameFileAndLine) {
   EXPECT_THAT(complaint("1 1:1\nx 1:1\n"), ::testing::HasSubstr("toy.txt:2: label 'x'"));
   EXPECT_THAT(complaint("1.5 1:1\n"), ::testing::HasSubstr("toy.txt:1: label '1.5'"));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "data/files.h"
+#include "data/made_files.h"
 #include "judge.h"
 
 namespace lwsvm {
@@ -13,70 +14,25 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace lwsvm::testing;
 
-std::string little(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
-template <typename T>
-std::string raw(const std::vector<T>& values) {
-  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
-
-std::string npy(const std::string& type, const std::string& shape, const std::string& values,
-                const std::string& order = "False") {
-  std::string dict = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
-  dict.resize((dict.size() + 10 + 64) / 64 * 64 - 10 - 1, ' ');
-  dict += '\n';
-  return std::string("\x93NUMPY\1\0", 8) + little(dict.size(), 2) + dict + values;
-}
-
-std::string deflated(const std::string& content) {
-  const std::string packed = gzipped(content);
-  return packed.substr(10, packed.size() - 18);  // without gzip's header and trailer
-}
-
-struct Member {
-  std::string name, content;
-};
-
-std::string zip(const std::vector<Member>& members, bool pack) {
-  std::string archive, directory;
-  for (const Member& member : members) {
-    const std::string data = pack ? deflated(member.content) : member.content;
-    const auto crc = crc32(0, reinterpret_cast<const Bytef*>(member.content.data()),
-                           static_cast<unsigned>(member.content.size()));
-    const std::string common = little(0, 2) + little(pack ? 8 : 0, 2) + little(0, 4) + little(crc, 4) +
-                               little(data.size(), 4) + little(member.content.size(), 4) +
-                               little(member.name.size(), 2) + little(0, 2);
-    directory += "PK\1\2" + little(20, 2) + little(20, 2) + common + little(0, 2) + little(0, 2) +
-                 little(0, 2) + little(0, 4) + little(archive.size(), 4) + member.name;
-    archive += "PK\3\4" + little(20, 2) + common + member.name + data;
-  }
-  return archive + directory + "PK\5\6" + little(0, 4) + little(members.size(), 2) +
-         little(members.size(), 2) + little(directory.size(), 4) + little(archive.size(), 4) + little(0, 2);
-}
-
 std::vector<std::uint8_t> numbers(std::size_t count) {
   std::vector<std::uint8_t> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::uint8_t>(i * 5);
   return values;
 }
 
-const Member kNpyLabels{"y_train.npy", npy("<i8", "(3,)", raw(std::vector<std::int64_t>{0, 2, 1}))};
+const ZipMemberBytes kNpyLabels{"y_train.npy", npy("<i8", "(3,)", raw(std::vector<std::int64_t>{0, 2, 1}))};
 
-std::vector<Member> small_set() {
+std::vector<ZipMemberBytes> small_set() {
   return {{"x_train.npy", npy("|u1", "(3, 2, 4)", raw(numbers(24)))}, kNpyLabels};
 }
 
 class Npz : public ::testing::Test {
  protected:
-  DataSet load(const std::vector<Member>& members, bool pack = false) {
+  DataSet load(const std::vector<ZipMemberBytes>& members, bool pack = false) {
     write_bytes(file_, zip(members, pack));
     return load_data(file_.string());
   }
-  std::string message(const std::vector<Member>& members) {
+  std::string message(const std::vector<ZipMemberBytes>& members) {
     return error_of([&] { load(members); });
   }
   static std::vector<float> sample(const Samples& samples, std::size_t index) {
@@ -173,14 +129,14 @@ TEST_F(Npz, EveryChangedByteIsReadOrRejectedButNeverCrashes) {
 
 TEST_F(Npz, BadArraysAreRejectedByName) {
   const auto x = [](const std::string& array) {
-    return std::vector<Member>{{"x_train.npy", array}, kNpyLabels};
+    return std::vector<ZipMemberBytes>{{"x_train.npy", array}, kNpyLabels};
   };
   const auto y = [](const std::string& array) {
-    return std::vector<Member>{small_set()[0], {"y_train.npy", array}};
+    return std::vector<ZipMemberBytes>{small_set()[0], {"y_train.npy", array}};
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const double huge = 1e300, infinity = std::numeric_limits<double>::infinity();
-  const std::vector<std::pair<std::vector<Member>, std::string>> cases = {
+  const std::vector<std::pair<std::vector<ZipMemberBytes>, std::string>> cases = {
       {x(npy("<f4", "(3, 1)", raw(std::vector<float>{1, nan, 2}))), "not a number"},
       {x(npy("<f8", "(3, 1)", raw(std::vector<double>{1, infinity, 2}))), "infinite"},
       {x(npy("<f8", "(3, 1)", raw(std::vector<double>{1, huge, 2}))), "too large"},
@@ -221,9 +177,10 @@ TEST_F(Npz, AClaimOfMoreThanTheArchiveHoldsAllocatesNothing) {
       write_bytes(file_, content);
       return error_of([&] { load_data(file_.string()); });
     };
-    content.replace(content.find("PK\1\2") + 24, 4, little(0x7ffffff0, 4));
+    content.replace(content.find("PK\1\2") + 24, 4, little_endian(0x7ffffff0, 4));
     EXPECT_THAT(message(), AllOf(HasSubstr("set.npz"), HasSubstr("not a whole zip archive")));
-    content.replace(22, 4, little(0x7ffffff0, 4));  // where the member begins as well as in the directory
+    content.replace(22, 4,
+                    little_endian(0x7ffffff0, 4));  // where the member begins as well as in the directory
     EXPECT_THAT(message(), AllOf(HasSubstr("set.npz"), HasSubstr("claims more")));
   }
 }
@@ -231,8 +188,9 @@ TEST_F(Npz, AClaimOfMoreThanTheArchiveHoldsAllocatesNothing) {
 TEST_F(Npz, MembersPackedByOtherMeansAreRejectedWithARemedy) {
   const auto message_with = [&](std::size_t in_member, std::size_t in_directory, int value) {
     std::string content = zip(small_set(), false);
-    content.replace(in_member, 2, little(static_cast<std::uint64_t>(value), 2));
-    content.replace(content.find("PK\1\2") + in_directory, 2, little(static_cast<std::uint64_t>(value), 2));
+    content.replace(in_member, 2, little_endian(static_cast<std::uint64_t>(value), 2));
+    content.replace(content.find("PK\1\2") + in_directory, 2,
+                    little_endian(static_cast<std::uint64_t>(value), 2));
     write_bytes(file_, content);
     return error_of([&] { load_data(file_.string()); });
   };

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "data/files.h"
+#include "data/made_files.h"
 #include "judge.h"
 
 namespace lwsvm {

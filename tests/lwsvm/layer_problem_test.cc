@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "ssvm/bcfw.h"
+#include "ssvm/label_oracle.h"
 #include "surrogate.h"
 
 namespace lwsvm {

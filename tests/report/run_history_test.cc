@@ -60,6 +60,15 @@ TEST_F(History, LeavesOutWhatIsNotOfLwsvmAndNamesTheLine) {
                                                           HasSubstr("line 4 "), HasSubstr("line 5 ")));
 }
 
+// Copying or writing such a value would overflow the stack.
+TEST_F(History, LeavesOutWhatIsNestedTooDeep) {
+  const std::size_t depth = 1'000'000;
+  const RunHistory run = of_text("{\"type\":\"run\",\"deep\":" + std::string(depth, '[') +
+                                 std::string(depth, ']') + "}\n{\"type\":\"epoch\"}\n");
+  EXPECT_EQ(run.records.size(), 1U);
+  EXPECT_THAT(run.problems, testing::Contains(HasSubstr("line 1 ")));
+}
+
 TEST_F(History, OfAnEmptyLogSaysSo) {
   const RunHistory run = of_text("");
   EXPECT_TRUE(run.records.empty());
