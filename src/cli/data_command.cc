@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
 #include "data/fetch.h"
 #include "data/registry.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace lwsvm::cli {

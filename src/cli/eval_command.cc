@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/centre.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/model_input.h"
-#include "cli/task.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
+#include "report/json_text.h"
+#include "run/centre.h"
+#include "run/model_input.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 namespace {

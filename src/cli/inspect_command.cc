@@ -3,17 +3,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "cli/centre.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/model_input.h"
-#include "cli/task.h"
 #include "lwsvm/layer_problem.h"
 #include "model/onnx_reader.h"
 #include "model/storage.h"
 #include "model/summary.h"
 #include "net/layers/arithmetic_layers.h"
+#include "report/json_text.h"
 #include "report/table.h"
+#include "run/centre.h"
+#include "run/model_input.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 namespace {

@@ -1,9 +1,9 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/refine_run.h"
-#include "cli/run_folder.h"
+#include "report/json_text.h"
+#include "run/refinement_run.h"
+#include "run/run_folder.h"
 
 namespace lwsvm::cli {
 namespace {

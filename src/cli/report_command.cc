@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/report_pages.h"
+#include "pages/run_report.h"
+#include "report/json_text.h"
 
 namespace lwsvm::cli {
 namespace {

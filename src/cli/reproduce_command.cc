@@ -5,11 +5,11 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/report_pages.h"
-#include "cli/reproduce_parts.h"
-#include "cli/reproduce_plan.h"
-#include "cli/reproduce_results.h"
+#include "pages/run_report.h"
+#include "report/json_text.h"
+#include "reproduce/parts.h"
+#include "reproduce/plan.h"
+#include "reproduce/results.h"
 
 namespace lwsvm::cli {
 namespace {

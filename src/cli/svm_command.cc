@@ -13,13 +13,13 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/svm_data.h"
-#include "cli/task.h"
 #include "data/margin_csv.h"
 #include "model/arch.h"
 #include "model/onnx_writer.h"
 #include "net/evaluator.h"
+#include "report/json_text.h"
+#include "run/svm_data.h"
+#include "run/task.h"
 #include "ssvm/multiclass_svm.h"
 
 namespace lwsvm::cli {

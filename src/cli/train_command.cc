@@ -1,9 +1,9 @@
 // lwsvm train: trains a network from scratch or from a file with a classic solver.
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/run_folder.h"
-#include "cli/training_run.h"
 #include "model/arch.h"
+#include "report/json_text.h"
+#include "run/run_folder.h"
+#include "run/training_run.h"
 
 namespace lwsvm::cli {
 namespace {

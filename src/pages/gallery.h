@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/report_pages.h"
+#include "pages/run_report.h"
 #include "report/run_history.h"
 
 namespace lwsvm::cli {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "cli/task.h"
 #include "engine/threads.h"
 #include "model/model.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/training_run.h"
+#include "run/training_run.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,14 +9,14 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/units.h"
-#include "cli/centre.h"
-#include "cli/model_input.h"
-#include "cli/run_folder.h"
-#include "cli/settings.h"
 #include "model/arch.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
+#include "run/centre.h"
+#include "run/model_input.h"
+#include "run/run_folder.h"
+#include "run/settings.h"
 
 namespace lwsvm::cli {
 namespace {

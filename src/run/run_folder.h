@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/checkpoint.h"
-#include "cli/settings.h"
-#include "cli/task.h"
 #include "model/model.h"
+#include "run/settings.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

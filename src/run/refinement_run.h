@@ -7,10 +7,10 @@
 
 #include "base/progress.h"
 #include "cli/commands.h"
-#include "cli/judged_part.h"
-#include "cli/run_result.h"
-#include "cli/task.h"
 #include "lwsvm/refiner.h"
+#include "run/judged_part.h"
+#include "run/quality.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

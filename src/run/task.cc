@@ -1,4 +1,4 @@
-#include "cli/task.h"
+#include "run/task.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/reproduce_plan.h"
+#include "reproduce/plan.h"
 
 #include <fmt/ranges.h>
 

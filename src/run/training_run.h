@@ -6,8 +6,8 @@
 
 #include "base/progress.h"
 #include "cli/commands.h"
-#include "cli/run_result.h"
-#include "cli/task.h"
+#include "run/quality.h"
+#include "run/task.h"
 #include "sgd/trainer.h"
 
 namespace lwsvm::cli {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/reproduce_plan.h"
 #include "report/page.h"
 #include "report/table.h"
+#include "reproduce/plan.h"
 
 namespace lwsvm::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/centre.h"
+#include "run/centre.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "cli/model_input.h"
 #include "data/sha256.h"
 #include "model/onnx_reader.h"
+#include "run/model_input.h"
 
 namespace lwsvm::cli {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/progress.h"
-#include "cli/task.h"
 #include "engine/threads.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

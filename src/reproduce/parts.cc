@@ -1,4 +1,4 @@
-#include "cli/reproduce_parts.h"
+#include "reproduce/parts.h"
 
 #include <cmath>
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/run_folder.h"
-#include "cli/settings.h"
+#include "run/run_folder.h"
+#include "run/settings.h"
 
 namespace lwsvm::cli {
 namespace {

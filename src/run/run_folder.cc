@@ -1,4 +1,4 @@
-#include "cli/run_folder.h"
+#include "run/run_folder.h"
 
 #include <algorithm>
 #include <charconv>

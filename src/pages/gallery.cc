@@ -1,17 +1,17 @@
-#include "cli/report_gallery.h"
+#include "pages/gallery.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/checkpoint.h"
 #include "base/error.h"
-#include "cli/model_input.h"
-#include "cli/run_folder.h"
 #include "data/registry.h"
 #include "data/synthetic.h"
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
 #include "report/image_url.h"
+#include "run/model_input.h"
+#include "run/run_folder.h"
 
 namespace lwsvm::cli {
 namespace {

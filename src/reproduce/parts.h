@@ -3,8 +3,8 @@
 
 #include "base/progress.h"
 #include "cli/commands.h"
-#include "cli/reproduce_plan.h"
-#include "cli/run_result.h"
+#include "reproduce/plan.h"
+#include "run/quality.h"
 
 namespace lwsvm::cli {
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/task.h"
 #include "engine/threads.h"
 #include "lwsvm/refine_observer.h"
 #include "model/model.h"
 #include "net/regulariser.h"
 #include "report/run_log.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/paper_tables.h"
+#include "reproduce/paper_tables.h"
 
 #include <algorithm>
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/progress.h"
-#include "cli/refine_run.h"
-#include "cli/task.h"
 #include "engine/threads.h"
 #include "model/model.h"
+#include "run/refinement_run.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 

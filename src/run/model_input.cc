@@ -1,4 +1,4 @@
-#include "cli/model_input.h"
+#include "run/model_input.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

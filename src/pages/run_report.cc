@@ -1,4 +1,4 @@
-#include "cli/report_pages.h"
+#include "pages/run_report.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "cli/report_gallery.h"
+#include "pages/gallery.h"
 #include "report/csv.h"
 
 namespace lwsvm::cli {

@@ -1,12 +1,12 @@
-#include "cli/reproduce_results.h"
+#include "reproduce/results.h"
 
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/machine.h"
 #include "base/version.h"
-#include "cli/json_text.h"
-#include "cli/reproduce_parts.h"
+#include "report/json_text.h"
+#include "reproduce/parts.h"
 
 namespace lwsvm::cli {
 namespace {

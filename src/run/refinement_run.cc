@@ -1,4 +1,4 @@
-#include "cli/refine_run.h"
+#include "run/refinement_run.h"
 
 #include <cmath>
 #include <filesystem>
@@ -10,15 +10,15 @@
 #include "base/sample_subset.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
-#include "cli/centre.h"
-#include "cli/model_input.h"
-#include "cli/refine_choices.h"
-#include "cli/run_folder.h"
-#include "cli/settings.h"
 #include "lwsvm/refine_state.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
+#include "run/centre.h"
+#include "run/model_input.h"
+#include "run/refine_choices.h"
+#include "run/run_folder.h"
+#include "run/settings.h"
 
 namespace lwsvm::cli {
 namespace {

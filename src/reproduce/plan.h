@@ -19,9 +19,9 @@
 #include <variant>
 #include <vector>
 
-#include "cli/paper_tables.h"
-#include "cli/refine_run.h"
-#include "cli/training_run.h"
+#include "reproduce/paper_tables.h"
+#include "run/refinement_run.h"
+#include "run/training_run.h"
 
 namespace lwsvm::cli {
 

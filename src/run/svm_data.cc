@@ -1,4 +1,4 @@
-#include "cli/svm_data.h"
+#include "run/svm_data.h"
 
 #include "base/error.h"
 #include "base/machine.h"

@@ -1,4 +1,4 @@
-#include "cli/refine_choices.h"
+#include "run/refine_choices.h"
 
 #include <fnmatch.h>
 
@@ -10,10 +10,10 @@
 #include "base/interrupt.h"
 #include "base/interruptible_source.h"
 #include "base/units.h"
-#include "cli/centre.h"
 #include "dc/tail.h"
 #include "lwsvm/lambda_search.h"
 #include "model/storage.h"
+#include "run/centre.h"
 
 namespace lwsvm::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/run_result.h"
+#include "run/quality.h"
 
 #include "base/interruptible_source.h"
 #include "net/evaluator.h"

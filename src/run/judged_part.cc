@@ -1,4 +1,4 @@
-#include "cli/judged_part.h"
+#include "run/judged_part.h"
 
 #include <algorithm>
 #include <numeric>
