@@ -11,9 +11,10 @@
 #include "net/evaluator.h"
 #include "report/image_url.h"
 #include "run/model_input.h"
+#include "run/run_context.h"
 #include "run/run_folder.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::pages {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,7 +32,7 @@ struct Judgement {
 };
 
 Judgement judge(const Model& model, const SampleView& samples, const Threads& threads) {
-  const int classes = class_count(model.graph);
+  const int classes = run::class_count(model.graph);
   Judgement result;
   result.predicted.resize(static_cast<std::size_t>(samples.size()));
   result.margin.resize(static_cast<std::size_t>(samples.size()));
@@ -191,8 +192,8 @@ std::vector<std::string> names_of_classes(const DataSet& data) {
   return names;
 }
 
-TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std::string& data_dir) {
-  TaskOptions options;
+run::TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std::string& data_dir) {
+  run::TaskOptions options;
   options.data = run.text_setting("data");
   if (!is_synthetic(options.data) && !find_known(options.data))  // else a folder may have that name by chance
     if (const fs::path path = place.resolve(options.data); fs::exists(path)) options.data = path.string();
@@ -208,14 +209,14 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPlace place(run.folder);
   Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
-  if (const auto noted = after.info.metadata.find(kNormalizeKey); noted != after.info.metadata.end())
+  if (const auto noted = after.info.metadata.find(run::kNormalizeKey); noted != after.info.metadata.end())
     before.info.metadata.insert(*noted);
-  const Task task(task_options(run, place, options.data_dir), &after.info);
-  Terminal silent(stderr, /*quiet=*/true);
+  const run::Task task(task_options(run, place, options.data_dir), &after.info);
   const Threads threads(options.threads);
-  NormalizeOptions normalize;
+  run::NormalizeOptions normalize;
   normalize.anyway = true;
-  for (Model* model : {&before, &after}) fit_input(*model, normalize, task.data, threads, silent);
+  for (Model* model : {&before, &after})
+    run::fit_input(*model, normalize, task.data, threads, run::silence());
 
   const bool has_test = task.test_part() != nullptr;
   const SampleView& samples = task.part(has_test ? "test" : "val");
@@ -261,7 +262,7 @@ RunPlace::RunPlace(const fs::path& run) {
   const fs::path folder = fs::is_directory(run) ? run / "" : run;  // or a log itself
   folder_ = fs::absolute(folder).lexically_normal().parent_path();
   try {
-    const auto meta = Checkpoint::load_meta(checkpoint_path(folder_.string()));
+    const auto meta = Checkpoint::load_meta(run::checkpoint_path(folder_.string()));
     if (meta.contains("working_folder")) begun_in_ = meta["working_folder"].get<std::string>();
   } catch (const std::exception&) {  // no checkpoint, or not a whole one: it was only a hint
   }
@@ -310,4 +311,4 @@ ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOpt
   return galleries;
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::pages

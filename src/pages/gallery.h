@@ -19,7 +19,7 @@
 #include "pages/run_report.h"
 #include "report/run_history.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::pages {
 
 // Where the relative paths among a run's settings begin: in the folder where it was begun, as its checkpoint
 // remembers it. If there is none, or the file is not there (the run was copied from elsewhere): in the
@@ -38,4 +38,4 @@ class RunPlace {
 
 nlohmann::ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOptions& options);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::pages

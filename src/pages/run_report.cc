@@ -9,7 +9,7 @@
 #include "pages/gallery.h"
 #include "report/csv.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::pages {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ ReportOutcome write_run_report(const std::vector<std::string>& run_folders, cons
   return {input.warnings};
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::pages

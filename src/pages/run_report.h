@@ -7,7 +7,7 @@
 
 #include "report/page.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::pages {
 
 struct ReportOptions {
   std::string title;                 // empty: made of the runs' data set
@@ -27,4 +27,4 @@ struct ReportOutcome {
 ReportOutcome write_run_report(const std::vector<std::string>& run_folders, const std::string& output,
                                const ReportOptions& options);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::pages

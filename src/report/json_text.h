@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace lwsvm::cli {
+namespace lwsvm {
 
 // File and layer names need not be UTF-8; JSON must be. What is not becomes U+FFFD.
 template <typename Json>
@@ -12,4 +12,4 @@ std::string json_text(const Json& value, int indent = -1) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm

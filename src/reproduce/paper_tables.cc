@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 namespace {
 
 using enum PaperRun;
@@ -62,4 +62,4 @@ const PaperTable* paper_table(std::string_view experiment) {
   return nullptr;
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 
 enum class PaperRun { solver, longer, lwsvm };
 
@@ -31,4 +31,4 @@ struct PaperTable {
 
 const PaperTable* paper_table(std::string_view experiment);  // null if the paper has none
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

@@ -7,42 +7,27 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "run/refinement_run.h"
+#include "run/result_json.h"
 #include "run/run_folder.h"
-#include "run/settings.h"
+#include "run/training_run.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
 using json = nlohmann::json;
 
-// A resumed run goes to the folder where it was begun; here the next part begins where this one did.
-class WorkingFolder {
- public:
-  WorkingFolder() : folder_(fs::current_path()) {}
-  ~WorkingFolder() {
-    std::error_code ignored;
-    fs::current_path(folder_, ignored);
-  }
-  WorkingFolder(const WorkingFolder&) = delete;
-  WorkingFolder& operator=(const WorkingFolder&) = delete;
-
- private:
-  fs::path folder_;
-};
-
 const std::string& folder_of(const Part& part) {
-  return std::visit([](const auto& settings) -> const std::string& { return settings.run_folder; },
-                    part.settings);
+  return std::visit([](const auto& job) -> const std::string& { return job.run_folder; }, part.job);
 }
 
 const std::string& network_of(const Part& part) {
-  return std::visit([](const auto& settings) -> const std::string& { return settings.output; },
-                    part.settings);
+  return std::visit([](const auto& job) -> const std::string& { return job.output; }, part.job);
 }
 
 bool is_training(const Part& part) {
-  return std::holds_alternative<TrainSettings>(part.settings);
+  return std::holds_alternative<TrainJob>(part.job);
 }
 
 const char* command_of(const Part& part) {
@@ -59,12 +44,12 @@ json comparable(json settings) {
 }
 
 bool is_begun(const Part& part) {
-  return fs::exists(checkpoint_path(folder_of(part)));
+  return fs::exists(run::checkpoint_path(folder_of(part)));
 }
 
 // Of the run in the part's folder. Throws Error unless it is one of this part.
 json checked_settings(const Part& part) {
-  const json meta = Checkpoint::load_meta(checkpoint_path(folder_of(part)));
+  const json meta = Checkpoint::load_meta(run::checkpoint_path(folder_of(part)));
   const json stored = meta.at("settings");
   std::string difference;
   if (meta.value("command", "") != command_of(part)) {
@@ -106,7 +91,7 @@ double seconds_of(const std::string& time_limit) {
 
 // A refinement that ran out of time goes on if it is given more.
 bool wants_more_time(const Part& part, const json& result) {
-  const auto* refinement = std::get_if<RefineSettings>(&part.settings);
+  const auto* refinement = std::get_if<RefineJob>(&part.job);
   return refinement && result.contains("time_limit") &&
          seconds_of(refinement->time_limit) > seconds_of(result["time_limit"].get<std::string>());
 }
@@ -117,27 +102,27 @@ void copy_run(const fs::path& from, const fs::path& to) {
   fs::create_directories(to, code);
   if (code) fail("reproduce", "{}: cannot make the folder: {}", to.string(), code.message());
   write_file_atomically(to / "log.jsonl", read_file(from / "log.jsonl"));
-  write_file_atomically(checkpoint_path(to.string()), read_file(checkpoint_path(from.string())));
+  write_file_atomically(run::checkpoint_path(to.string()), read_file(run::checkpoint_path(from.string())));
 }
 
-RunResult run_settings(const Common& common, const Part& part, TrainSettings settings, Terminal& terminal) {
+TrainSummary run_job(const run::RunContext& context, const Part& part, TrainJob job) {
   if (is_begun(part)) {
-    settings.resume_folder = settings.run_folder;
-    settings.given = {"--epochs", "--eval-every"};
+    job.resume_folder = job.run_folder;
+    job.given = {"--epochs", "--eval-every"};
   }
-  return run_training(common, std::move(settings), terminal);
+  return run::run_training(std::move(job), context).summary;
 }
 
-RunResult run_settings(const Common& common, const Part& part, RefineSettings settings, Terminal& terminal) {
-  if (is_begun(part)) settings.resume_folder = settings.run_folder;
-  return run_refinement(common, std::move(settings), terminal);
+RefineSummary run_job(const run::RunContext& context, const Part& part, RefineJob job) {
+  if (is_begun(part)) job.resume_folder = job.run_folder;
+  return run::run_refinement(std::move(job), context).summary;
 }
 
 }  // namespace
 
 json comparable_settings(const Part& part) {
-  const auto of = [](const auto& settings) { return comparable(settings_of(settings)); };
-  return std::visit(of, part.settings);
+  const auto of = [](const auto& job) { return comparable(run::settings_of(job)); };
+  return std::visit(of, part.job);
 }
 
 std::optional<json> finished_result(const Part& part) {
@@ -169,14 +154,17 @@ void check_start(const Part& part, const json& result, const json& start) {
          folder_of(part), found, part.from, expected);
 }
 
-RunResult run_part(const Common& common, const Plan& plan, const Part& part, Terminal& terminal) {
-  const WorkingFolder stays;
+std::optional<json> run_part(const run::RunContext& context, const Plan& plan, const Part& part) {
   if (part.extends && !is_begun(part)) copy_run(fs::path(plan.options.out) / part.from, folder_of(part));
   std::error_code code;
   fs::create_directories(folder_of(part), code);
   if (code) fail("reproduce", "{}: cannot make the folder: {}", folder_of(part), code.message());
-  return std::visit([&](const auto& settings) { return run_settings(common, part, settings, terminal); },
-                    part.settings);
+  return std::visit(
+      [&](const auto& job) -> std::optional<json> {
+        const auto summary = run_job(context, part, job);
+        return summary.finished ? std::optional<json>(summary) : std::nullopt;
+      },
+      part.job);
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

@@ -1,12 +1,13 @@
 // Runs the parts of a plan, each once: a finished one is only read, a begun one resumed.
 #pragma once
 
-#include "base/progress.h"
-#include "cli/commands.h"
-#include "reproduce/plan.h"
-#include "run/quality.h"
+#include <nlohmann/json.hpp>
+#include <optional>
 
-namespace lwsvm::cli {
+#include "reproduce/plan.h"
+#include "run/run_context.h"
+
+namespace lwsvm::reproduce {
 
 // What the part's log says in its `end` record, if its run is over, is of these settings and has left its
 // network behind; else nothing. Throws Error, with a remedy, if the folder holds a run of other settings.
@@ -15,8 +16,8 @@ namespace lwsvm::cli {
 // number. A refinement whose time was up is not over if the part now gives it more.
 std::optional<nlohmann::json> finished_result(const Part& part);
 
-// Begins the part or goes on with it, to its end or to Ctrl-C.
-RunResult run_part(const Common& common, const Plan& plan, const Part& part, Terminal& terminal);
+// Begins the part or goes on with it. What its `end` record says, or nothing if it was stopped before.
+std::optional<nlohmann::json> run_part(const run::RunContext& context, const Plan& plan, const Part& part);
 
 // Throws Error, with a remedy, if a refined network's result says that it began from another network than the
 // one that came to `start`: that of a run which has since been replaced.
@@ -28,4 +29,4 @@ nlohmann::json made_by(const Part& part);
 // The settings that decide the result of a part: those of its run folder, but for paths.
 nlohmann::json comparable_settings(const Part& part);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,11 +133,11 @@ class Planner {
     if (longer < epochs)
       fail("reproduce", "--longer {} is less than the {} epochs of {} that it goes on from; give more",
            longer, epochs, solver);
-    TrainSettings training = train_settings(solver, kLambda, epochs);
+    TrainJob training = train_job(solver, kLambda, epochs);
     std::string init;
     if (experiment_.fine_tuned) {
       init = "pretrain-" + solver;
-      TrainSettings pretraining = train_settings(solver, kLambda, extent_.pretraining);
+      TrainJob pretraining = train_job(solver, kLambda, extent_.pretraining);
       pretraining.task.loss = "ce";
       add(init, "", std::move(pretraining));
       training.init = network(init);
@@ -149,17 +149,16 @@ class Planner {
     training.train.eval_every = extent_.eval_longer_every;
     add(solver + "-longer", solver, training).extends = true;
     add_row(capitalised(solver), longer, solver + "-longer", "", PaperRun::longer);
-    const auto add_refinement = [&](const std::string& suffix, const std::string& label,
-                                    RefineSettings settings) {
-      add(solver + suffix, solver, std::move(settings));
+    const auto add_refinement = [&](const std::string& suffix, const std::string& label, RefineJob job) {
+      add(solver + suffix, solver, std::move(job));
       add_row(capitalised(solver), epochs, solver + suffix, solver, PaperRun::lwsvm, label);
     };
-    RefineSettings with_sweeps = refine_settings(solver, "standard", kLambda);
+    RefineJob with_sweeps = refine_job(solver, "standard", kLambda);
     with_sweeps.moves = "auto";
     with_sweeps.refine.patience.reset();  // counts moves there
     add_refinement("-refine", " + refine, as it comes", std::move(with_sweeps));
-    add_refinement("-lwsvm", " + LW-SVM", refine_settings(solver, "standard", kLambda));
-    add_refinement("-lwsvm-paper", " + LW-SVM, as published", refine_settings(solver, "paper", kLambda));
+    add_refinement("-lwsvm", " + LW-SVM", refine_job(solver, "standard", kLambda));
+    add_refinement("-lwsvm-paper", " + LW-SVM, as published", refine_job(solver, "paper", kLambda));
     plan_.rows.back().group_ends = true;
   }
 
@@ -176,63 +175,63 @@ class Planner {
     for (const std::string& solver : solvers) {
       const std::string name = failure + "-" + solver;
       const int epochs = extent_.epochs.at(solver);
-      TrainSettings training = train_settings(solver, lambda, epochs);
+      TrainJob training = train_job(solver, lambda, epochs);
       training.arch = arch;
       add(name, "", std::move(training));
       add_row(title + ": " + capitalised(solver), epochs, name, "");
-      add(name + "-lwsvm", name, refine_settings(name, "standard", lambda));
+      add(name + "-lwsvm", name, refine_job(name, "standard", lambda));
       add_row(title + ": " + capitalised(solver), epochs, name + "-lwsvm", name, {}, " + LW-SVM");
     }
-    TrainSettings nothing = train_settings(solvers.front(), lambda, 0);
+    TrainJob nothing = train_job(solvers.front(), lambda, 0);
     nothing.arch = arch;
     add(failure + "-start", "", std::move(nothing));
     add_row(title + ": random weights", 0, failure + "-start", "");
-    add(failure + "-lwsvm", failure + "-start", refine_settings(failure + "-start", "standard", lambda));
+    add(failure + "-lwsvm", failure + "-start", refine_job(failure + "-start", "standard", lambda));
     add_row(title + ": random weights", 0, failure + "-lwsvm", "", {}, " + LW-SVM");
     plan_.rows.back().group_ends = true;
   }
 
-  TrainSettings train_settings(const std::string& solver, double lambda, int epochs) const {
-    TrainSettings settings;
-    settings.task.data = plan_.options.data;
-    settings.arch = extent_.arch;
-    settings.train.solver = solver;
-    settings.train.learning_rate = default_learning_rate(solver);
-    settings.train.lambda = lambda;
-    settings.lambda_given = true;
-    settings.train.epochs = epochs;
-    settings.train.batch = kBatch;
-    return settings;
+  TrainJob train_job(const std::string& solver, double lambda, int epochs) const {
+    TrainJob job;
+    job.task.data = plan_.options.data;
+    job.arch = extent_.arch;
+    job.train.solver = solver;
+    job.train.learning_rate = default_learning_rate(solver);
+    job.train.lambda = lambda;
+    job.lambda_given = true;
+    job.train.epochs = epochs;
+    job.train.batch = kBatch;
+    return job;
   }
 
-  RefineSettings refine_settings(const std::string& from, const std::string& mode, double lambda) const {
-    RefineSettings settings;
-    settings.task.data = plan_.options.data;
-    settings.input = network(from);
-    settings.mode = mode;
-    settings.moves = "layers";
-    settings.keep = "last";  // like the solvers' rows: what the method comes to, not its best by validation
+  RefineJob refine_job(const std::string& from, const std::string& mode, double lambda) const {
+    RefineJob job;
+    job.task.data = plan_.options.data;
+    job.input = network(from);
+    job.mode = mode;
+    job.moves = "layers";
+    job.keep = "last";  // like the solvers' rows: what the method comes to, not its best by validation
     // The published rule ends at the first pass that validates worse, be it by one sample.
-    if (mode != "paper") settings.refine.patience = kPatience;
-    settings.lambda = fmt::format("{}", lambda);
-    settings.layers = extent_.layers;
-    settings.centre = "zero";
-    settings.refine.regularise_all = true;  // the paper's objective, that of the other rows
-    settings.refine.passes = extent_.passes;
-    settings.time_limit = extent_.time_limit;
-    settings.limit_counts_all_starts = true;
-    return settings;
+    if (mode != "paper") job.refine.patience = kPatience;
+    job.lambda = fmt::format("{}", lambda);
+    job.layers = extent_.layers;
+    job.centre = "zero";
+    job.refine.regularise_all = true;  // the paper's objective, that of the other rows
+    job.refine.passes = extent_.passes;
+    job.time_limit = extent_.time_limit;
+    job.limit_counts_all_starts = true;
+    return job;
   }
 
   std::string network(const std::string& part) const {
     return (fs::path(plan_.options.out) / part / "model.onnx").string();
   }
 
-  template <typename Settings>
-  Part& add(const std::string& name, const std::string& from, Settings settings) {
-    settings.run_folder = (fs::path(plan_.options.out) / name).string();
-    settings.output = network(name);
-    plan_.parts.push_back({name, from, false, std::move(settings)});
+  template <typename Job>
+  Part& add(const std::string& name, const std::string& from, Job job) {
+    job.run_folder = (fs::path(plan_.options.out) / name).string();
+    job.output = network(name);
+    plan_.parts.push_back({name, from, false, std::move(job)});
     return plan_.parts.back();
   }
 
@@ -297,4 +296,4 @@ Plan make_plan(ReproduceOptions options) {
   return Planner(std::move(options)).make();
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

@@ -20,10 +20,13 @@
 #include <vector>
 
 #include "reproduce/paper_tables.h"
-#include "run/refinement_run.h"
-#include "run/training_run.h"
+#include "run/refine_job.h"
+#include "run/train_job.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
+
+using run::RefineJob;
+using run::TrainJob;
 
 struct ReproduceOptions {
   std::string experiment;  // one of experiment_names()
@@ -39,7 +42,7 @@ struct Part {
   std::string name;      // also that of its folder
   std::string from;      // the part whose network it starts from; empty: none
   bool extends = false;  // begins as a copy of the run `from`
-  std::variant<TrainSettings, RefineSettings> settings;
+  std::variant<TrainJob, RefineJob> job;
 };
 
 struct Row {
@@ -65,4 +68,4 @@ const std::vector<std::string>& experiment_names();
 // scale or solver.
 Plan make_plan(ReproduceOptions options);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

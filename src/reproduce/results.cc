@@ -8,7 +8,7 @@
 #include "report/json_text.h"
 #include "reproduce/parts.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,7 +147,7 @@ ordered_json results_json(const Plan& plan, const PartResults& results) {
   for (const Part& part : plan.parts) {
     const json* result = find(results, part.name);
     json settings = comparable_settings(part);
-    if (const auto* refinement = std::get_if<RefineSettings>(&part.settings))
+    if (const auto* refinement = std::get_if<RefineJob>(&part.job))
       settings["time_limit"] = refinement->time_limit;
     value["parts"].push_back({{"name", part.name},
                               {"from", part.from},
@@ -172,4 +172,4 @@ void write_results(const Plan& plan, const PartResults& results) {
   write_file_atomically(out / "results.json", json_text(results_json(plan, results), 2) + "\n");
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

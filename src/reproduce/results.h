@@ -9,7 +9,7 @@
 #include "report/table.h"
 #include "reproduce/plan.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::reproduce {
 
 using PartResults = std::map<std::string, nlohmann::json>;  // by part; what is not finished is not there
 
@@ -23,4 +23,4 @@ nlohmann::ordered_json results_json(const Plan& plan, const PartResults& results
 // table.md, table.csv, table.tex and results.json in the plan's folder.
 void write_results(const Plan& plan, const PartResults& results);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::reproduce

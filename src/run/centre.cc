@@ -10,7 +10,7 @@
 #include "model/onnx_reader.h"
 #include "run/model_input.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,7 +50,7 @@ bool same_shapes(const Node& a, const Node& b) {
 // The weights of `path` for the layers of the graph, found by name. A layer that it does not have is new and
 // pulled to zero.
 std::vector<float> weights_of_file(const fs::path& path, const Model& model, std::span<const int> layers,
-                                   Terminal& terminal) {
+                                   Messages& messages) {
   const Graph& graph = model.graph;
   const Graph other = read_onnx(path.string(), noted_output(model.info)).graph;
   std::vector<float> weights(graph.parameters().size(), 0.0f);
@@ -69,7 +69,7 @@ std::vector<float> weights_of_file(const fs::path& path, const Model& model, std
     fail("centre", "{} has none of the layers {}; --centre takes a network of the same layers", path.string(),
          fmt::join(missing, ", "));
   if (!missing.empty())
-    terminal.line("{} has no such layer {}: it counts as new and is pulled to zero", path.string(),
+    messages.line("{} has no such layer {}: it counts as new and is pulled to zero", path.string(),
                   fmt::join(missing, ", "));
   return weights;
 }
@@ -112,10 +112,10 @@ bool value_is_fresh(const Model& model, std::span<const int> layers) {
 }
 
 Centre centre_of_file(const fs::path& path, const Model& model, std::span<const int> layers,
-                      Terminal& terminal) {
+                      Messages& messages) {
   if (!fs::exists(path))
     fail("centre", "there is no file {}; --centre takes start, zero or an ONNX file", path.string());
-  return {true, path, sha256_of_file(path), weights_of_file(path, model, layers, terminal)};
+  return {true, path, sha256_of_file(path), weights_of_file(path, model, layers, messages)};
 }
 
 }  // namespace
@@ -135,22 +135,24 @@ Centre noted_centre(const ModelInfo& info, const fs::path& file) {
 }
 
 Centre choose_centre(const std::string& option, const Model& model, std::span<const int> layers,
-                     const fs::path& input, Terminal& terminal) {
-  const auto as_read = [&] { return Centre{true, input, sha256_of_file(input), model.graph.parameters()}; };
+                     const fs::path& input, Messages& messages) {
+  const auto as_read = [&] {
+    return Centre{true, input, input.empty() ? "" : sha256_of_file(input), model.graph.parameters()};
+  };
   if (option == "zero") return {};
   if (option == "start") return as_read();
-  if (!option.empty()) return centre_of_file(option, model, layers, terminal);
+  if (!option.empty()) return centre_of_file(option, model, layers, messages);
   if (!centred_at_start(model.info)) return {};
   if (noted(model.info, kCentre).empty()) return as_read();  // not refined before
   if (const auto start = find_start(model.info, input)) {
-    terminal.line("the regulariser stays centred at {}, from which the network was refined", start->string());
-    return centre_of_file(*start, model, layers, terminal);
+    messages.line("the regulariser stays centred at {}, from which the network was refined", start->string());
+    return centre_of_file(*start, model, layers, messages);
   }
-  terminal.line(
+  messages.line(
       "{}, from which the network was refined, is not found: the regulariser is centred at the network as it "
       "is "
       "now, and the objective begins anew; --centre FILE to go on with the old one",
-      noted(model.info, kStart));
+      noted(model.info, kStart).empty() ? "the network" : noted(model.info, kStart));
   return as_read();
 }
 
@@ -168,10 +170,14 @@ void note_centre(const Centre& centre, const Regulariser& regulariser, const fs:
     names.push_back(model.graph.node(layer.node).name);
   metadata[kLayers] = names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (!centre.at_start) return;
-  const fs::path folder = fs::absolute(output).lexically_normal().parent_path();
-  const fs::path file = fs::absolute(centre.file).lexically_normal();
-  metadata[kStart] = file.lexically_relative(folder).generic_string();
-  metadata[kStartSha] = centre.sha256;
+  if (!centre.file.empty()) {
+    const fs::path file = fs::absolute(centre.file).lexically_normal();
+    metadata[kStart] =
+        output.empty()
+            ? file.generic_string()
+            : file.lexically_relative(fs::absolute(output).lexically_normal().parent_path()).generic_string();
+    metadata[kStartSha] = centre.sha256;
+  }
   note_regulariser(regulariser, model);  // already now: a resumed run finds its keys in the same order
 }
 
@@ -182,7 +188,7 @@ void note_regulariser(const Regulariser& regulariser, Model& model) {
 }
 
 double regulariser_in_file(const Model& model, const fs::path& path, double lambda, const std::string& option,
-                           Terminal& terminal) {
+                           Messages& messages) {
   if (lambda == 0) return 0;
   const bool at_start = option.empty() ? centred_at_start(model.info) : option != "zero";
   if (at_start && option.empty() && noted(model.info, kCentre).empty()) return 0;  // its own start
@@ -190,7 +196,7 @@ double regulariser_in_file(const Model& model, const fs::path& path, double lamb
   const std::vector<float>& parameters = model.graph.parameters();
   if (!at_start) return Regulariser(model.graph, lambda, layers).value(parameters);
   const auto around = [&](const fs::path& file) {
-    const Centre centre = centre_of_file(file, model, layers, terminal);
+    const Centre centre = centre_of_file(file, model, layers, messages);
     return Regulariser(model.graph, lambda, layers, centre.weights).value(parameters);
   };
   if (!option.empty()) return around(option);
@@ -205,10 +211,10 @@ double regulariser_in_file(const Model& model, const fs::path& path, double lamb
         "holds, and {}, at which it is centred, is not found; give --centre FILE, or --lambda 0 for the loss "
         "alone",
         path.string(), noted(model.info, kStart));
-  terminal.line(
+  messages.line(
       "the weights were changed since lwsvm wrote the file; its objective is computed anew around {}",
       start->string());
   return around(*start);
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

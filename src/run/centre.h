@@ -8,7 +8,7 @@
 //   lwsvm.start            the file with the centre's weights, seen from this file's folder
 //   lwsvm.start_sha256     of that file
 //
-// The last four only where the centre is a start.
+// The last four only where the centre is a start, and the last two only where that was a file.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@
 #include <string>
 #include <vector>
 
-#include "base/progress.h"
+#include "base/messages.h"
 #include "model/model.h"
 #include "net/regulariser.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 struct Centre {
   bool at_start = false;       // else at zero
-  std::filesystem::path file;  // with its weights
+  std::filesystem::path file;  // with its weights; empty: it was in memory only
   std::string sha256;          // of that file
   std::vector<float> weights;  // laid out as the graph's parameters; empty: zero
 };
@@ -33,14 +33,15 @@ struct Centre {
 // file remembers it, else zero for networks of ours and the start for those of others. Says what it finds
 // where that is not as a user would expect.
 Centre choose_centre(const std::string& option, const Model& model, std::span<const int> layers,
-                     const std::filesystem::path& input, Terminal& terminal);
+                     const std::filesystem::path& input, Messages& messages);
 // As the metadata say, without the weights, which came from `file`.
 Centre noted_centre(const ModelInfo& info, const std::filesystem::path& file);
 // As it is remembered, or true for a file of another program that remembers nothing.
 bool centred_at_start(const ModelInfo& info);
 std::string noted_start(const ModelInfo& info);  // the file at which it is centred; empty: zero, or itself
 
-// Into the metadata: before a run, and what depends on the weights, before they are written.
+// Into the metadata: before a run, and what depends on the weights, before they are written. Where it is not
+// known which file they go to, `output` is empty and the start's path absolute.
 void note_centre(const Centre& centre, const Regulariser& regulariser, const std::filesystem::path& output,
                  Model& model);
 void note_regulariser(const Regulariser& regulariser, Model& model);
@@ -50,6 +51,6 @@ void forget_centre(ModelInfo& info);  // all layers, around zero
 // given. Throws Error where the weights are not those that the value in the file is for and the centre is not
 // found.
 double regulariser_in_file(const Model& model, const std::filesystem::path& path, double lambda,
-                           const std::string& option, Terminal& terminal);
+                           const std::string& option, Messages& messages);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

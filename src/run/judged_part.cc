@@ -8,7 +8,7 @@
 #include "base/stopwatch.h"
 #include "net/evaluator.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 constexpr std::int64_t kTimedSamples = 256, kLeastJudged = 1000;
@@ -47,4 +47,4 @@ JudgedPart choose_judged_part(const Model& model, const Task& task, double time_
   return part;
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -9,14 +9,14 @@
 #include "model/model.h"
 #include "run/task.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 struct JudgedPart {
   std::int64_t training = 0, validation = 0;  // samples; 0: all
   bool test = true;                           // whether the test part is looked at, too
 
   template <typename Self, typename Visit>
-  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
+  static void fields(Self& self, const Visit& visit) {  // run/settings.h
     visit("judged_training", self.training);
     visit("judged_validation", self.validation);
     visit("judged_test", self.test);
@@ -27,4 +27,4 @@ struct JudgedPart {
 JudgedPart choose_judged_part(const Model& model, const Task& task, double time_limit,
                               const Threads& threads);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

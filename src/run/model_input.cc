@@ -10,7 +10,7 @@
 #include "model/adapt_input.h"
 #include "model/normalization_search.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 std::string to_text(const NormalizationOptions& options) {
@@ -71,7 +71,7 @@ constexpr const char* kRemedy =
     "say how it was trained with --normalize NAME, or --scale, --mean and --std (see --help)";
 
 // What trying came to, in a line. Throws Error where nothing can be concluded, unless `anyway`.
-void tell(const NormalizationFindings& found, bool anyway, Terminal& terminal) {
+void tell(const NormalizationFindings& found, bool anyway, Messages& messages) {
   const NormalizationTrial& taken = found.trials[found.taken];
   const std::string table = fmt::format("accuracy on up to {} training samples: {}",
                                         format_count(taken.samples), accuracies(found));
@@ -87,7 +87,7 @@ void tell(const NormalizationFindings& found, bool anyway, Terminal& terminal) {
          "--anyway takes {}",
          table, kRemedy, taken.name);
   }
-  terminal.line("the file does not say how its pixels are normalised; taken: {}{} ({}); another: --normalize",
+  messages.line("the file does not say how its pixels are normalised; taken: {}{} ({}); another: --normalize",
                 taken.name,
                 found.verdict == Verdict::best ? ""
                 : found.verdict == Verdict::alike
@@ -105,7 +105,7 @@ std::size_t as_stored(std::span<const KnownNormalization> known, double white) {
 
 // By trying, on samples of the training set that are always the same.
 NormalizationOptions found_by_trying(const Model& model, const DataSet& data, const Shape& sample,
-                                     bool anyway, const Threads& threads, Terminal& terminal) {
+                                     bool anyway, const Threads& threads, Messages& messages) {
   const double white = white_of(data).value_or(255);
   const std::vector<KnownNormalization> known = candidates_for(data);
   std::vector<NormalizationCandidate> candidates;
@@ -118,7 +118,7 @@ NormalizationOptions found_by_trying(const Model& model, const DataSet& data, co
   const InterruptibleSource samples(chosen, "trying normalisations");
   NormalizationFindings found = search_normalization(model, sample, candidates, samples, threads);
   if (found.verdict == Verdict::guessing) found.taken = as_stored(known, white);
-  tell(found, anyway, terminal);
+  tell(found, anyway, messages);
   return known[found.taken].options(white);
 }
 
@@ -129,9 +129,9 @@ bool is_foreign(const ModelInfo& info) {
 }
 
 void fit_input(Model& model, const NormalizeOptions& given, const DataSet& data, const Threads& threads,
-               Terminal& terminal) {
+               Messages& messages) {
   NormalizationOptions options = given.parse(data);
-  for (const std::string& note : model.info.notes) terminal.line("{}", note);
+  for (const std::string& note : model.info.notes) messages.line("{}", note);
   if (!model.source || !is_foreign(model.info)) {
     if (options.given())
       fail("model",
@@ -146,10 +146,10 @@ void fit_input(Model& model, const NormalizeOptions& given, const DataSet& data,
     return check_fit(model, data);  // says why not
   check_network(model, data);
   if (!options.given()) options = noted(model.info);
-  if (!options.given()) options = found_by_trying(model, data, sample, given.anyway, threads, terminal);
+  if (!options.given()) options = found_by_trying(model, data, sample, given.anyway, threads, messages);
   model.info.metadata[kNormalizeKey] = to_text(options);
   const Normalization constants = make_normalization(data, {}, options);
   adapt_input(model, sample, constants.mean, constants.std);
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

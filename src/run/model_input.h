@@ -1,11 +1,11 @@
 // Networks of other programs expect their pixels in some way that their file does not tell.
 #pragma once
 
-#include "base/progress.h"
+#include "base/messages.h"
 #include "engine/threads.h"
 #include "run/task.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 // Where the metadata of a written network says how its pixels are normalised.
 inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
@@ -16,8 +16,8 @@ inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
 // be: if the network carries its own normalisation and another is given, or takes no such data, or has
 // weights that are not numbers; and, unless options.anyway, if trying does not tell the normalisation.
 void fit_input(Model& model, const NormalizeOptions& options, const DataSet& data, const Threads& threads,
-               Terminal& terminal);
+               Messages& messages);
 
 bool is_foreign(const ModelInfo& info);  // written by another program
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

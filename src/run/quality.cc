@@ -3,9 +3,7 @@
 #include "base/interruptible_source.h"
 #include "net/evaluator.h"
 
-namespace lwsvm::cli {
-
-using nlohmann::json;
+namespace lwsvm::run {
 
 namespace {
 
@@ -36,36 +34,31 @@ NetworkQuality evaluate_start(const Model& model, const SampleSource& training,
                         loss, regulariser, threads);
 }
 
-json with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads,
-               bool test) {
-  json values{{"objective", quality.objective},
-              {"accuracy", quality.train_accuracy},
-              {"train_accuracy", quality.train_accuracy}};
-  if (task.validation.size() > 0) values["val_accuracy"] = quality.val_accuracy;
+Quality with_test(const NetworkQuality& quality, const Model& model, const Task& task, const Threads& threads,
+                  bool test) {
+  Quality result{quality.objective, quality.train_accuracy, {}, {}};
+  if (task.validation.size() > 0) result.val_accuracy = quality.val_accuracy;
   if (test && task.test_part())
-    values["accuracy"] = values["test_accuracy"] =
-        Evaluator(model.graph, threads).evaluate(task.test, task.loss).accuracy();
-  return values;
+    result.test_accuracy = Evaluator(model.graph, threads).evaluate(task.test, task.loss).accuracy();
+  return result;
 }
 
-json quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
-                const Threads& threads) {
+Quality quality_of(const Model& model, const Task& task, const Regulariser& regulariser,
+                   const Threads& threads) {
   return with_test(evaluate_parts(model, task.training, task.validation, task.loss, regulariser, threads),
                    model, task, threads);
 }
 
-std::string quality_line(const json& quality) {
-  std::string line = fmt::format("objective {:.5f}", quality.at("objective").get<double>());
-  for (const char* part : {"train", "val", "test"})
-    if (const auto found = quality.find(fmt::format("{}_accuracy", part)); found != quality.end())
-      line += fmt::format("  {} {:.2f}%", part, 100 * found->get<double>());
+}  // namespace lwsvm::run
+
+namespace lwsvm {
+
+std::string to_string(const Quality& quality) {
+  std::string line =
+      fmt::format("objective {:.5f}  train {:.2f}%", quality.objective, 100 * quality.train_accuracy);
+  if (quality.val_accuracy) line += fmt::format("  val {:.2f}%", 100 * *quality.val_accuracy);
+  if (quality.test_accuracy) line += fmt::format("  test {:.2f}%", 100 * *quality.test_accuracy);
   return line;
 }
 
-void write_end(RunLog& log, const json& result) {
-  nlohmann::ordered_json record{{"type", "end"}};
-  record.update(result);
-  log.write(record);
-}
-
-}  // namespace lwsvm::cli
+}  // namespace lwsvm

@@ -15,7 +15,7 @@
 #include "model/storage.h"
 #include "run/centre.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 // Of the layer whose SVM is solved; if that is not opened and so has no centre, it stays near where it is.
@@ -28,8 +28,8 @@ std::vector<float> searched_centre(const Graph& graph, const RefineOptions& opti
   return {begin, begin + graph.node(node).trained.size};
 }
 
-double searched_lambda(const RefineSettings& settings, Model& model, const RefineOptions& refine,
-                       const Task& task, const Threads& threads, Terminal& terminal) {
+double searched_lambda(const RefineJob& settings, Model& model, const RefineOptions& refine, const Task& task,
+                       const Threads& threads, Messages& terminal) {
   terminal.line("lambda auto: the last layer's SVM for a grid of lambdas, judged on {} validation samples",
                 format_count(task.validation.size()));
   LambdaSearchOptions options;
@@ -71,7 +71,7 @@ double moving_lambda(const Graph& graph, std::span<const int> layers, const Netw
 }
 
 // All layers that can be opened and written back; of others, why not.
-std::vector<int> all_layers(const Model& model, Terminal& terminal) {
+std::vector<int> all_layers(const Model& model, Messages& terminal) {
   std::vector<int> layers;
   std::string reason = "no layer of this network can be refined";
   for (int node : refinable_layers(model.graph)) {
@@ -104,7 +104,7 @@ std::vector<int> layers_named(const std::string& pattern, const Graph& graph) {
 
 }  // namespace
 
-std::vector<int> chosen_layers(const std::string& text, const Model& model, Terminal& terminal) {
+std::vector<int> chosen_layers(const std::string& text, const Model& model, Messages& terminal) {
   if (text == "all") return all_layers(model, terminal);
   std::vector<int> layers;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -120,8 +120,8 @@ std::vector<int> chosen_layers(const std::string& text, const Model& model, Term
   return layers;
 }
 
-double lambda_for(const RefineSettings& settings, Model& model, const RefineOptions& options, bool at_start,
-                  const NetworkQuality& start, const Task& task, const Threads& threads, Terminal& terminal) {
+double lambda_for(const RefineJob& settings, Model& model, const RefineOptions& options, bool at_start,
+                  const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal) {
   if (settings.lambda == "auto") return searched_lambda(settings, model, options, task, threads, terminal);
   if (!settings.lambda.empty()) {
     char* end = nullptr;
@@ -148,4 +148,4 @@ double lambda_for(const RefineSettings& settings, Model& model, const RefineOpti
   return lambda;
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -11,20 +11,58 @@
 #include "base/stopwatch.h"
 #include "base/units.h"
 #include "lwsvm/refine_state.h"
+#include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
 #include "run/centre.h"
+#include "run/checkpoint_writer.h"
+#include "run/judged_part.h"
+#include "run/log_writer.h"
 #include "run/model_input.h"
 #include "run/refine_choices.h"
+#include "run/result_json.h"
 #include "run/run_folder.h"
-#include "run/settings.h"
+#include "run/stop_policy.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 namespace fs = std::filesystem;
 using json = nlohmann::json;
+
+// What a run finds out when it begins, and must not find otherwise when it is resumed.
+struct RefineFindings {
+  std::string lambda;  // chosen, or as given
+  JudgedPart judged;
+  Quality start;
+  std::string centre_file;  // where a centre at the start came from, absolute
+
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {  // run/settings.h
+    visit("lambda", self.lambda);
+    JudgedPart::fields(self.judged, visit);
+    visit("start", self.start);
+    visit("centre_file", self.centre_file);
+  }
+};
+
+// A resumed run need not choose again: what was found takes the place of what was asked.
+json settings_with(const RefineJob& job, const RefineFindings& found) {
+  json settings = settings_of(job);
+  settings.update(settings_of(found));
+  return settings;
+}
+
+RefineFindings findings_of(const SavedRun& saved) {
+  RefineFindings found;
+  try {
+    take_settings(saved.settings, found);
+  } catch (const json::exception& error) {
+    fail_other_version(saved.folder, error.what());
+  }
+  return found;
+}
 
 template <typename T>
 T pick(const char* option, const std::string& word, const std::vector<std::pair<std::string, T>>& choices) {
@@ -42,143 +80,6 @@ bool may_know_validation(const ModelInfo& info, const Task& task) {
   return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
 }
 
-// Of a solve that is exact, rounding can leave a gap a little below zero, which would be shown as -0.00000.
-double gap_to_show(double gap) {
-  return std::abs(gap) < 5e-6 ? 0.0 : gap;
-}
-
-class RefineReporter final : public RefineObserver {
- public:
-  // `clock` runs since the command began.
-  RefineReporter(Terminal& terminal, const RefineSettings& settings, const Model& model,
-                 const Stopwatch& clock, double time_limit)
-      : terminal_(terminal), settings_(settings), model_(model), clock_(clock), time_limit_(time_limit) {}
-
-  void attach(Refiner& refiner, RunLog* log, const ModelInfo& as_read, std::uint32_t data_checksum) {
-    refiner_ = &refiner;
-    as_read_ = &as_read;
-    log_ = log;
-    data_checksum_ = data_checksum;
-  }
-
-  void on_open(int pass, const std::string& layer) override {
-    pass_ = pass;
-    layer_ = layer;
-    const auto most =
-        layer == "sweep" ? 1000 : 1000 * static_cast<std::uint64_t>(settings_.refine.max_epochs);
-    bar_.emplace(terminal_, fmt::format("pass {} {}", pass, layer), most);
-  }
-
-  void on_race(double eta, double objective) override {
-    terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", eta, objective);
-  }
-
-  void on_sweep_progress(const SweepProgress& p) override {
-    if (bar_ && bar_->due())
-      bar_->update(static_cast<std::uint64_t>(1000 * p.fraction),
-                   fmt::format("loss {:.5f} eta {:.2g} step {:.2f}", p.loss, p.eta, p.gamma));
-  }
-
-  void on_progress(const SolveProgress& p) override {
-    if (bar_ && bar_->due())
-      bar_->update(static_cast<std::uint64_t>(1000 * (p.epoch + p.epoch_fraction)),
-                   fmt::format("primal {:.5f} dual {:.5f} gap {:.5f} step {:.2f} epoch {}", p.primal, p.dual,
-                               gap_to_show(p.gap), p.mean_step, p.epoch + 1));
-    if (!p.epoch_end || !log_) return;
-    log_->write({{"type", "inner"},
-                 {"pass", pass_},
-                 {"layer", layer_},
-                 {"epoch", p.epoch},
-                 {"seconds", refiner_->seconds()},
-                 {"primal", p.primal},
-                 {"dual", p.dual},
-                 {"gap", p.gap},
-                 {"mean_step", p.mean_step}});
-  }
-
-  void on_update(const LayerUpdate& u) override {
-    bar_.reset();
-    const std::string how = u.form == "sweep" ? fmt::format("eta {:<8.2g} step {:.2f}", u.eta, u.gamma)
-                                              : fmt::format("{:<8} mu {:<8.3g} {:>2} epochs  gap {:.5f}",
-                                                            u.form, u.mu, u.epochs, gap_to_show(u.gap));
-    terminal_.line("pass {} {:<10} {}  F {:.5f} -> {:.5f}{}  {}  {}", u.pass, u.layer, how, u.before, u.after,
-                   u.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * u.val_accuracy),
-                   format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason);
-    if (!log_) return;
-    nlohmann::ordered_json record{
-        {"type", "update"},   {"pass", u.pass},           {"layer", u.layer},
-        {"form", u.form},     {"epoch", u.epochs},        {"seconds", refiner_->seconds()},
-        {"primal", u.primal}, {"dual", u.dual},           {"gap", u.gap},
-        {"mu", u.mu},         {"predicted", u.predicted}, {"actual", u.actual},
-        {"before", u.before}, {"objective", u.after},     {"train_accuracy", u.train_accuracy}};
-    if (u.val_accuracy >= 0) {
-      record["val_accuracy"] = u.val_accuracy;
-      record["val_loss"] = u.val_loss;
-    }
-    if (u.form == "sweep") {
-      record["eta"] = u.eta;
-      record["mean_step"] = u.gamma;
-    }
-    record["accepted"] = u.accepted;
-    record["reason"] = u.reason;
-    record["dual_bytes"] = u.dual_bytes;
-    log_->write(record);
-  }
-
-  void on_pass(int pass, const NetworkQuality& q) override {
-    terminal_.line("pass {} ends: objective {:.5f}  train {:.2f}%{}  {}", pass, q.objective,
-                   100 * q.train_accuracy,
-                   q.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * q.val_accuracy),
-                   format_duration(refiner_->seconds()));
-  }
-
-  void on_safe_point() override {
-    if (timer_.due()) save();
-  }
-
-  void save() {
-    if (!log_) return;
-    Checkpoint checkpoint;
-    refiner_->save(checkpoint);
-    put_notes(*as_read_, checkpoint);
-    save_run(checkpoint, settings_.run_folder, "refine", settings_of(settings_), model_, data_checksum_,
-             log_->sync());
-    timer_.restart();
-  }
-
-  // What there is is saved when the refiner has come back: within a race for eta, for one, it holds weights
-  // that are only tried.
-  bool stop_requested() override { return interrupted(); }
-
-  // What must be done after the last move is not a move's to take.
-  double seconds_left() override {
-    return time_limit_ > 0 ? time_left() - reserved_ : std::numeric_limits<double>::infinity();
-  }
-  double time_left() const {
-    return time_limit_ > 0 ? time_limit_ - earlier_ - clock_.seconds()
-                           : std::numeric_limits<double>::infinity();
-  }
-  void reserve(double seconds) { reserved_ = seconds; }
-
-  void count_earlier(double seconds) { earlier_ = seconds; }
-
- private:
-  Terminal& terminal_;
-  const RefineSettings& settings_;
-  const Model& model_;
-  const Stopwatch& clock_;
-  double time_limit_, reserved_ = 0;
-  Refiner* refiner_ = nullptr;
-  const ModelInfo* as_read_ = nullptr;
-  RunLog* log_ = nullptr;
-  std::uint32_t data_checksum_ = 0;
-  std::optional<Progress> bar_;
-  int pass_ = 0;
-  std::string layer_;
-  double earlier_ = 0;  // seconds of other starts that count
-  CheckpointTimer timer_;
-};
-
 std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
 }
@@ -188,78 +89,77 @@ bool is_papers_objective(const RefineOptions& options) {
   return options.mode == RefineMode::paper || options.regularise_all;
 }
 
-// A resumed run has the centre's weights in its checkpoint.
-Centre centre_for(const RefineSettings& settings, const RefineOptions& options, const Model& model,
-                  bool resumed, Terminal& terminal) {
+// A resumed run (`found`) has the centre's weights in its checkpoint.
+Centre centre_for(const RefineJob& job, const RefineOptions& options, const Model& model,
+                  const RefineFindings* found, Messages& messages) {
   if (is_papers_objective(options)) {
-    if (!settings.centre.empty() && settings.centre != "zero")
-      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}",
-           settings.centre);
+    if (!job.centre.empty() && job.centre != "zero")
+      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}", job.centre);
     return {};
   }
-  if (resumed) return noted_centre(model.info, settings.centre_file);
-  return choose_centre(settings.centre, model, options.layers, settings.input, terminal);
+  if (found) return noted_centre(model.info, found->centre_file);
+  return choose_centre(job.centre, model, options.layers, job.input, messages);
 }
 
 // All but lambda.
-RefineOptions refine_options(const RefineSettings& settings, const Model& model, Terminal& terminal) {
-  RefineOptions options = settings.refine;
-  options.layers = chosen_layers(settings.layers, model, terminal);
+RefineOptions refine_options(const RefineJob& job, const Model& model, Messages& messages) {
+  RefineOptions options = job.refine;
+  options.layers = chosen_layers(job.layers, model, messages);
   options.as_stored = [&model](int node, std::span<float> weights) {
     return round_to_storage(model, node, weights);
   };
-  options.moves =
-      pick<Moves>("moves", settings.moves,
-                  {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
+  options.moves = pick<Moves>(
+      "moves", job.moves, {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
   // With a time limit the time is used: the best network is kept in any case.
   constexpr int passes = 10, patience = 12;
-  if (!options.passes && settings.time_limit.empty()) options.passes = passes;
-  if (!options.patience && settings.time_limit.empty() && options.moves != Moves::layers)
+  if (!options.passes && job.time_limit.empty()) options.passes = passes;
+  if (!options.patience && job.time_limit.empty() && options.moves != Moves::layers)
     options.patience = patience;
   options.search =
-      pick<Search>("search", settings.search,
+      pick<Search>("search", job.search,
                    {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
-  options.keep = pick<Keep>("keep", settings.keep, {{"best", Keep::best}, {"last", Keep::last}});
-  options.mode = pick<RefineMode>("mode", settings.mode,
-                                  {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
-  options.memory = parse_bytes(settings.memory, "memory");
+  options.keep = pick<Keep>("keep", job.keep, {{"best", Keep::best}, {"last", Keep::last}});
+  options.mode =
+      pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
+  options.memory = parse_bytes(job.memory, "memory");
   return options;
 }
 
-void note_refining(const RefineSettings& settings, const Task& task, const RefineOptions& options,
-                   const Centre& centre, const Regulariser& regulariser, Model& model) {
+void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
+                   const Regulariser& regulariser, const std::string& output, Model& model) {
   model.info.lambda = options.lambda;
   if (is_papers_objective(options))
     forget_centre(model.info);
   else
-    note_centre(centre, regulariser, settings.output, model);
+    note_centre(centre, regulariser, output, model);
   model.info.data = task.data.name;
-  model.info.metadata["lwsvm.loss"] = settings.task.loss;
+  model.info.metadata["lwsvm.loss"] = job.task.loss;
   note_split(task.choice, model.info);
 }
 
-void announce(const RefineSettings& settings, const Model& model, const Regulariser& regulariser,
-              const Centre& centre, const Threads& threads, Terminal& terminal) {
-  terminal.line("{}: {} parameters, {} of them opened, lambda {:.4g} around {}, {} threads", settings.input,
+void announce(const RefineJob& job, const Model& model, const Regulariser& regulariser, const Centre& centre,
+              const Quality& start, const Threads& threads, Messages& messages) {
+  const auto named = [](const std::string& file) { return file.empty() ? "the network as it is" : file; };
+  messages.line("{}: {} parameters, {} of them opened, lambda {:.4g} around {}, {} threads", named(job.input),
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
                 format_count(regulariser.size()), regulariser.lambda(),
-                centre.at_start ? centre.file.string() : "zero", threads.count());
-  terminal.line("start: {}", quality_line(settings.start));
+                centre.at_start ? named(centre.file.string()) : "zero", threads.count());
+  messages.line("start: {}", to_string(start));
 }
 
-std::optional<RunLog> open_log(const RefineSettings& settings, const Task& task, double lambda,
+std::optional<RunLog> open_log(const RefineJob& job, const json& settings, const Task& task,
+                               const RefineOptions& options, const Quality& start,
                                const std::optional<SavedRun>& saved) {
-  if (settings.run_folder.empty()) return std::nullopt;
+  if (job.run_folder.empty()) return std::nullopt;
   if (saved) {
-    RunLog log(settings.run_folder, saved->log_offset);
-    if (const json asked = settings_of(settings); asked != saved->settings)
-      log.write({{"type", "resume"}, {"settings", asked}});
+    RunLog log(job.run_folder, saved->log_offset);
+    if (settings != saved->settings) log.write({{"type", "resume"}, {"settings", settings}});
     return log;
   }
-  RunLog log(settings.run_folder);
-  auto record = run_record("refine", settings_of(settings), task);
-  record["lambda"] = lambda;
-  record["start"] = settings.start;
+  RunLog log(job.run_folder);
+  auto record = run_record("refine", settings, task);
+  record["lambda"] = options.lambda;
+  record["start"] = json(start);
   log.write(record);
   return log;
 }
@@ -269,30 +169,29 @@ bool is_unchanged(const Refiner& refiner, const RefineOptions& options) {
   return options.keep == Keep::last ? refiner.updates() == refiner.rejected() : refiner.best_move() == 0;
 }
 
-std::string kept_text(const Refiner& refiner, const RefineOptions& options) {
-  if (options.keep == Keep::last) return "the network of the last move is written";
-  if (refiner.best_move() == 0) return "nothing was better than the start, which is written as it was";
+std::string kept_text(const Refiner& refiner, const RefineOptions& options, const char* kept) {
+  if (options.keep == Keep::last) return fmt::format("the network of the last move is {}", kept);
+  if (refiner.best_move() == 0)
+    return fmt::format("nothing was better than the start, which is {} as it was", kept);
   const std::string which =
       fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
-  return refiner.kept_share() == 1 ? which + ", is written"
-                                   : fmt::format("{:.0f}% of the way from the start to {}, is written",
-                                                 100 * refiner.kept_share(), which);
+  return refiner.kept_share() == 1 ? fmt::format("{}, is {}", which, kept)
+                                   : fmt::format("{:.0f}% of the way from the start to {}, is {}",
+                                                 100 * refiner.kept_share(), which, kept);
 }
 
-json result_of(const RefineSettings& settings, const Refiner& refiner, std::string_view end, json quality) {
-  json result = std::move(quality);
-  result["start"] = settings.start;
-  result["updates"] = refiner.updates();
-  result["rejected"] = refiner.rejected();
-  result["rises"] = refiner.rises();
-  result["passes"] = refiner.pass();
-  result["seconds"] = refiner.seconds();
-  result["dual_bytes"] = refiner.dual_bytes();
-  result["end"] = end;
-  result["lambda"] = refiner.regulariser().lambda();
-  result["centre"] = refiner.regulariser().centre().empty() ? "zero" : "start";
-  result["model"] = settings.output;
-  return result;
+RefineSummary summary_of(const Refiner& refiner, RefineEnd end) {
+  RefineSummary summary;
+  summary.updates = refiner.updates();
+  summary.rejected = refiner.rejected();
+  summary.rises = refiner.rises();
+  summary.passes = refiner.pass();
+  summary.dual_bytes = refiner.dual_bytes();
+  summary.finished = end != RefineEnd::stopped;
+  summary.reason = to_string(end);
+  summary.lambda = refiner.regulariser().lambda();
+  summary.centre = refiner.regulariser().centre().empty() ? "zero" : "start";
+  return summary;
 }
 
 // Some samples of a source, or all of them.
@@ -308,84 +207,100 @@ class PartOf {
   std::optional<SampleSubset> some_;
 };
 
-void choose_what_is_judged(RefineSettings& settings, const RefineOptions& options, const Model& model,
-                           const Task& task, double time_limit, const Threads& threads, Terminal& terminal) {
-  settings.judged = {};
-  if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return;
-  if (settings.limit_counts_all_starts) return;  // whoever asks for that compares objectives
-  settings.judged = choose_judged_part(model, task, time_limit, threads);
-  if (settings.judged.training > 0)
-    terminal.line(
+JudgedPart choose_what_is_judged(const RefineJob& job, const RefineOptions& options, const Model& model,
+                                 const Task& task, double time_limit, const Threads& threads,
+                                 Messages& messages) {
+  if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return {};
+  if (job.limit_counts_all_starts) return {};  // whoever asks for that compares objectives
+  const JudgedPart judged = choose_judged_part(model, task, time_limit, threads);
+  if (judged.training > 0)
+    messages.line(
         "one look at all samples would take too much of {}: the objective is taken over {} of {} training "
         "samples, drawn at random, the accuracies over as many and over {} of {} validation samples; in "
         "sweeps, "
         "over all training samples",
-        settings.time_limit, format_count(settings.judged.training), format_count(task.training.size()),
-        format_count(settings.judged.validation), format_count(task.validation.size()));
-  if (!settings.judged.test)
-    terminal.line("the test part is left out for the same reason: lwsvm eval looks at it");
+        job.time_limit, format_count(judged.training), format_count(task.training.size()),
+        format_count(judged.validation), format_count(task.validation.size()));
+  if (!judged.test) messages.line("the test part is left out for the same reason: lwsvm eval looks at it");
+  return judged;
+}
+
+// What the network is worth before anything is done to it, and lambda, which may depend on that. Both go into
+// the options; returned is the quality with the test part, if that is looked at.
+Quality measure_start(const RefineJob& job, const JudgedPart& judged, const SampleSource& training,
+                      const SampleSource& validation, bool centred_at_start, Model& model, const Task& task,
+                      const Threads& threads, RefineOptions& options, StopPolicy& stop_policy,
+                      Messages& messages) {
+  const Stopwatch watch;
+  NetworkQuality start =
+      evaluate_start(model, training, validation, task.loss, Regulariser(model.graph, 0), threads);
+  options.evaluation_seconds = watch.seconds();
+  const double hinge = start.train_loss;
+  if (!std::isfinite(hinge))
+    fail("refine",
+         "{}: the loss on the training samples is not a finite number: activations or scores are too large "
+         "for float32; check how the pixels are normalised (--normalize, --scale)",
+         job.input.empty() ? "the network" : job.input);
+  options.lambda = lambda_for(job, model, options, centred_at_start, start, task, threads, messages);
+  start.objective = make_regulariser(model.graph, options).value(model.graph.parameters()) + hinge;
+  options.start = start;
+  const Stopwatch test_watch;
+  Quality quality = with_test(start, model, task, threads, judged.test);
+  stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
+  return quality;
 }
 
 }  // namespace
 
-RunResult run_refinement(const Common& common, RefineSettings settings, Terminal& terminal) {
+Refined run_refinement(RefineJob job, const RunContext& context, RunInput input) {
   const Stopwatch clock;
-  const InterruptGuard guard;
+  Messages& messages = *context.messages;
   // Where the data lie is meant from the folder where the user is, and may change.
-  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  const std::string data_dir = context.data_dir.empty() ? "" : fs::absolute(context.data_dir).string();
   std::optional<SavedRun> saved =
-      open_saved("refine", settings, {"--passes", "--keep", "--time-limit", "--output"});
-  if (settings.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
-  if (settings.output.empty()) settings.output = default_output(settings.input);
-  check_output("refine", settings.output, settings.input, settings.run_folder);
-  if (!data_dir.empty()) settings.task.data_dir = data_dir;
+      open_saved("refine", job, {"--passes", "--keep", "--time-limit", "--output"});
+  const RunOrigin origin(saved);
+  std::string output;
+  if (!input.in_memory) {
+    if (job.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
+    if (job.output.empty()) job.output = default_output(job.input);
+    output = origin.path(job.output);
+    check_output("refine", output, origin.path(job.input), job.run_folder);
+  }
+  if (!data_dir.empty()) job.task.data_dir = data_dir;
 
-  Model model = saved ? std::move(saved->model) : read_onnx(settings.input, settings.output_name);
-  const Task task(settings.task, &model.info);
+  Model model = saved         ? std::move(saved->model)
+                : input.model ? std::move(*input.model)
+                              : read_onnx(job.input, job.output_name);
+  const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);
-  const Threads threads = start_threads(common, terminal);
-  fit_input(model, settings.normalize, task.data, threads, terminal);
+  const Threads threads = start_threads(context.threads, messages);
+  fit_input(model, job.normalize, task.data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
-  RefineOptions options = refine_options(settings, model, terminal);
-  Centre centre = centre_for(settings, options, model, saved.has_value(), terminal);
+  RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
+  RefineOptions options = refine_options(job, model, messages);
+  Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
   options.centre = std::move(centre.weights);
-  if (centre.at_start) settings.centre_file = fs::absolute(centre.file).lexically_normal().string();
-  const double time_limit =
-      settings.time_limit.empty() ? 0 : parse_duration(settings.time_limit, "time-limit");
-  if (!saved) choose_what_is_judged(settings, options, model, task, time_limit, threads, terminal);
-  const PartOf training(task.training, settings.judged.training, options.seed);
-  const PartOf validation(task.validation, settings.judged.validation, options.seed);
-  if (settings.judged.training > 0) {
-    options.judged = settings.judged.training;
+  if (centre.at_start && !centre.file.empty())
+    found.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
+  if (!saved) found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
+  const PartOf training(task.training, found.judged.training, options.seed);
+  const PartOf validation(task.validation, found.judged.validation, options.seed);
+  if (found.judged.training > 0) {
+    options.judged = found.judged.training;
     options.moves = Moves::sweeps;
   }
-  double test_seconds = 0;
-  if (!saved) {
-    const Stopwatch watch;
-    NetworkQuality start = evaluate_start(model, training.samples(), validation.samples(), task.loss,
-                                          Regulariser(model.graph, 0), threads);
-    options.evaluation_seconds = watch.seconds();
-    const double hinge = start.train_loss;  // lambda may depend on it
-    if (!std::isfinite(hinge))
-      fail("refine",
-           "{}: the loss on the training samples is not a finite number: activations or scores are too large "
-           "for float32; check how the pixels are normalised (--normalize, --scale)",
-           settings.input);
-    options.lambda = lambda_for(settings, model, options, centre.at_start, start, task, threads, terminal);
-    const Regulariser regulariser = make_regulariser(model.graph, options);
-    start.objective = regulariser.value(model.graph.parameters()) + hinge;
-    options.start = start;
-    const Stopwatch test_watch;
-    settings.start = with_test(start, model, task, threads, settings.judged.test);
-    test_seconds = test_watch.seconds();
-  } else {
-    options.lambda = lambda_for(settings, model, options, centre.at_start, {}, task, threads, terminal);
-  }
-  settings.lambda = fmt::format("{}", options.lambda);  // a resumed run need not choose again
+  StopPolicy stop_policy(clock, time_limit);
+  stop_policy.reserve(0.2);
+  if (saved)
+    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
+  else
+    found.start = measure_start(job, found.judged, training.samples(), validation.samples(), centre.at_start,
+                                model, task, threads, options, stop_policy, messages);
+  found.lambda = fmt::format("{}", options.lambda);
 
-  RefineReporter reporter(terminal, settings, model, clock, time_limit);
-  reporter.reserve(1.25 * test_seconds + 0.2);
   constexpr const char* preparing = "preparing the first move";
   InterruptibleSource all_training(task.training, preparing), judging(validation.samples(), preparing);
   stop_if_interrupted(preparing);
@@ -393,50 +308,61 @@ RunResult run_refinement(const Common& common, RefineSettings settings, Terminal
   all_training.disarm();  // from here on there is a network to write
   judging.disarm();
   if (!saved && may_know_validation(model.info, task))
-    terminal.line(
+    messages.line(
         "the network may have been trained on the {} validation samples; they then flatter it as it is, "
         "and a better one may be rejected. Samples that it has not seen judge fairly: give them as x_val, "
         "y_val of an .npz (--data)",
         format_count(task.validation.size()));
-  note_refining(settings, task, options, centre, refiner.regulariser(), model);
-  announce(settings, model, refiner.regulariser(), centre, threads, terminal);
+  note_refining(job, task, options, centre, refiner.regulariser(), output, model);
+  announce(job, model, refiner.regulariser(), centre, found.start, threads, messages);
 
-  std::optional<RunLog> log = open_log(settings, task, options.lambda, saved);
-  reporter.attach(refiner, log ? &*log : nullptr, as_read, log ? checksum(task.data) : 0);
+  const json settings = settings_with(job, found);
+  std::optional<RunLog> log = open_log(job, settings, task, options, found.start, saved);
+  Recorder recorder(context.observers);
+  recorder.count_seconds([&] { return refiner.seconds(); });
+  recorder.add(stop_policy);
+  std::optional<LogWriter> log_writer;
+  std::optional<CheckpointWriter> checkpoints;
+  if (log) {
+    recorder.add(log_writer.emplace(*log));
+    recorder.add(checkpoints.emplace(
+        RunRecord{"refine", job.run_folder, settings, origin.folder(), checksum(task.data)}, model, as_read,
+        *log, [&](Checkpoint& checkpoint) { refiner.save(checkpoint); }));
+  }
   if (saved) {
     check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
                        task.training.size() / task.training.copies());
     refiner.restore(std::move(saved->checkpoint));
     saved.reset();
-    if (settings.limit_counts_all_starts) reporter.count_earlier(refiner.seconds());
-    terminal.line("resuming in pass {}", refiner.pass() + 1);
-  } else {
-    reporter.save();  // so that a run can be resumed from its first moment on
+    if (job.limit_counts_all_starts) stop_policy.count_earlier(refiner.seconds());
+    messages.line("resuming in pass {}", refiner.pass() + 1);
+  } else if (checkpoints) {
+    checkpoints->save();  // so that a run can be resumed from its first moment on
   }
-  const RefineEnd end = refiner.run(reporter);
-  reporter.save();
-  refiner.keep_chosen(reporter.seconds_left());
+  recorder.begin_refining(options);
+  const RefineEnd end = refiner.run(recorder);
+  if (checkpoints) checkpoints->save();
+  refiner.keep_chosen(stop_policy.seconds_left());
   if (is_unchanged(refiner, options))
     model.info = as_read;
   else
     note_regulariser(refiner.regulariser(), model);
-  write_onnx(model, settings.output);
+  if (!input.in_memory) write_onnx(model, output);
 
-  RunResult result;
-  result.over = end != RefineEnd::stopped;
-  result.exit_code = result.over ? done : interrupt_exit_code();
   const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
-  terminal.line("{}; {}{}", to_string(end), kept_text(refiner, options),
-                unfinished && !settings.run_folder.empty()
-                    ? fmt::format("; go on with `lwsvm refine --resume {}`", settings.run_folder)
+  messages.line("{}; {}{}", to_string(end), kept_text(refiner, options, input.in_memory ? "kept" : "written"),
+                unfinished && !job.run_folder.empty()
+                    ? fmt::format("; go on with `lwsvm refine --resume {}`", job.run_folder)
                     : "");
-  result.values = result_of(settings, refiner, to_string(end),
-                            with_test(refiner.current(), model, task, threads, settings.judged.test));
-  if (settings.judged.training > 0) result.values["judged_samples"] = settings.judged.training;
-  result.values["seconds"] = clock.seconds();
-  if (end == RefineEnd::out_of_time) result.values["time_limit"] = settings.time_limit;
-  if (log && result.over) write_end(*log, result.values);
-  return result;
+  RefineSummary summary = summary_of(refiner, end);
+  summary.start = found.start;
+  summary.end = with_test(refiner.current(), model, task, threads, found.judged.test);
+  if (found.judged.training > 0) summary.judged_samples = found.judged.training;
+  summary.seconds = clock.seconds();
+  if (end == RefineEnd::out_of_time) summary.time_limit = job.time_limit;
+  summary.model = output;
+  if (log && summary.finished) write_end(*log, summary);
+  return {std::move(summary), std::move(model)};
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -3,30 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/version.h"
+#include "data/registry.h"
+#include "data/synthetic.h"
 #include "engine/instruction_set.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 namespace fs = std::filesystem;
-
-CheckpointTimer::CheckpointTimer() {
-  const char* variable = std::getenv("LWSVM_CHECKPOINT_SECONDS");
-  if (!variable) return;
-  const std::string text = variable;
-  double seconds = -1;
-  const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (mistake != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds <= 1e6))
-    fail("run", "LWSVM_CHECKPOINT_SECONDS is '{}'; give a number of seconds, or unset it", text);
-  interval_ = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
 
 void check_output(const char* command, const std::string& output, const std::string& input,
                   const std::string& run_folder) {
@@ -48,17 +38,15 @@ std::filesystem::path checkpoint_path(const std::string& folder) {
   return std::filesystem::path(folder) / "checkpoint.bin";
 }
 
-void save_run(Checkpoint& checkpoint, const std::string& folder, const std::string& command,
-              const nlohmann::json& settings, const Model& model, std::uint32_t data_checksum,
-              std::uint64_t log_offset) {
-  checkpoint.meta() = {{"command", command},
-                       {"settings", settings},
-                       {"working_folder", fs::current_path().string()},
-                       {"data_checksum", data_checksum},
+void save_run(Checkpoint& checkpoint, const RunRecord& record, const Model& model, std::uint64_t log_offset) {
+  checkpoint.meta() = {{"command", record.command},
+                       {"settings", record.settings},
+                       {"working_folder", record.working_folder.string()},
+                       {"data_checksum", record.data_checksum},
                        {"log_offset", log_offset}};
   const std::string bytes = to_onnx_bytes(model);
   checkpoint.put_view("model", std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-  checkpoint.save(checkpoint_path(folder));
+  checkpoint.save(checkpoint_path(record.folder));
 }
 
 void fail_other_version(const std::string& folder, const std::string& problem) {
@@ -96,15 +84,6 @@ bool same_setting(const nlohmann::json& a, const nlohmann::json& b) {
 }
 
 }  // namespace
-
-std::vector<std::string> given_options(const CLI::App& command) {
-  static const std::vector<std::string> kAnyTime{"--threads",  "--quiet",  "--json",
-                                                 "--data-dir", "--resume", "--anyway"};
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0 && !contains(kAnyTime, option->get_name())) names.push_back(option->get_name());
-  return names;
-}
 
 nlohmann::json resumed_settings(const SavedRun& saved, const nlohmann::json& asked,
                                 const std::vector<std::string>& given,
@@ -169,21 +148,41 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
   run.folder = fs::absolute(folder).lexically_normal().string();
   run.checkpoint = Checkpoint::load(path);
   const nlohmann::json& meta = run.checkpoint.meta();
-  fs::path begun_in;
   try {
     if (meta.at("command") != command) fail("resume", "{} is not a run of `lwsvm {}`", folder, command);
     run.settings = meta.at("settings");
     run.log_offset = meta.at("log_offset");
     if (meta.contains("data_checksum")) run.data_checksum = meta.at("data_checksum").get<std::uint32_t>();
-    begun_in = meta.at("working_folder").get<std::string>();
+    run.working_folder = meta.at("working_folder").get<std::string>();
   } catch (const nlohmann::json::exception& error) {
     fail_other_version(folder, error.what());
   }
   const auto bytes = run.checkpoint.get<std::uint8_t>("model");
   run.model = from_onnx_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
-  std::error_code ignored;
-  if (fs::is_directory(begun_in, ignored)) fs::current_path(begun_in);
   return run;
+}
+
+RunOrigin::RunOrigin(const std::optional<SavedRun>& saved) {
+  if (!saved) return;
+  std::error_code ignored;
+  if (!fs::is_directory(saved->working_folder, ignored)) return;
+  begun_in_ = saved->working_folder;
+  if (!fs::equivalent(begun_in_, fs::path("."), ignored)) elsewhere_ = begun_in_;
+}
+
+std::string RunOrigin::path(const std::string& path) const {
+  return path.empty() || elsewhere_.empty() ? path : (elsewhere_ / path).lexically_normal().string();
+}
+
+TaskOptions RunOrigin::task(TaskOptions options) const {
+  options.data_dir = path(options.data_dir);
+  options.delta = path(options.delta);
+  if (!is_synthetic(options.data) && !find_known(options.data)) options.data = path(options.data);
+  return options;
+}
+
+fs::path RunOrigin::folder() const {
+  return begun_in_.empty() ? fs::current_path() : begun_in_;
 }
 
 nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,
@@ -201,4 +200,4 @@ nlohmann::ordered_json run_record(const std::string& command, const nlohmann::js
           {"cores", machine.cores}};
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

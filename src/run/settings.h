@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 template <typename Options>
 nlohmann::json settings_of(const Options& options) {
@@ -40,4 +40,4 @@ void take_settings(const nlohmann::json& settings, Options& options) {
   Options::fields(options, take);
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

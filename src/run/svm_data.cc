@@ -6,7 +6,7 @@
 #include "data/libsvm_file.h"
 #include "ssvm/multiclass_svm.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 // From this share of entries on, a file is kept as a matrix: its products are an order of magnitude faster.
@@ -61,6 +61,7 @@ SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
     test = read_libsvm(std::filesystem::path(options.test_file), &train.class_names, train.width);
 
   Loaded loaded;
+  DataSet data;
   const ImageShape shape{static_cast<int>(train.width), 1, 1};
   const auto samples = static_cast<std::size_t>(train.samples());
   loaded.split = split_samples(
@@ -77,7 +78,7 @@ SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
                              format_count(train.classes())),
                  dense ? "use fewer samples, or fewer classes"
                        : "features that are shifted or scaled are no longer zero: normalise the file itself");
-    loaded.data =
+    data =
         make_data_set("svm", file, shape, to_samples(train, shape), to_samples(test, shape), train.classes());
   } else {
     SparseSvmData& sparse = loaded.sparse.emplace();
@@ -91,29 +92,33 @@ SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
                  fmt::format("{} classes x {} features", format_count(train.classes()),
                              format_count(std::ssize(sparse.columns))),
                  "are the labels really classes? Fewer of them, or of the features, need less");
-    loaded.data.name = std::filesystem::path(file).filename().string();
-    loaded.data.shape = shape;
-    loaded.data.classes = train.classes();
+    data.name = std::filesystem::path(file).filename().string();
+    data.shape = shape;
+    data.classes = train.classes();
   }
-  for (const std::int64_t label : train.class_names) loaded.data.class_names.push_back(std::to_string(label));
+  for (const std::int64_t label : train.class_names) data.class_names.push_back(std::to_string(label));
+  loaded.data = std::make_shared<const DataSet>(std::move(data));
   return loaded;
 }
 
-SvmData::Loaded SvmData::load(const SvmDataOptions& options) {
+SvmData::Loaded SvmData::load(const SvmDataOptions& options, std::shared_ptr<const DataSet> given) {
   if (!options.train_file.empty()) return load_libsvm(options);
   Loaded loaded;
-  loaded.data = load_data(options.data, options.data_dir);
+  loaded.data =
+      given ? std::move(given) : std::make_shared<const DataSet>(load_data(options.data, options.data_dir));
   loaded.split =
-      split_samples(loaded.data.train.size(), validation_count(options, loaded.data), options.split_seed);
+      split_samples(loaded.data->train.size(), validation_count(options, *loaded.data), options.split_seed);
   return loaded;
 }
 
-SvmData::SvmData(const SvmDataOptions& options) : SvmData(options, load(options)) {}
+SvmData::SvmData(const SvmDataOptions& options, std::shared_ptr<const DataSet> given)
+    : SvmData(options, load(options, std::move(given))) {}
 
 SvmData::SvmData(const SvmDataOptions& options, Loaded loaded)
     : from_files(!options.train_file.empty()),
       sparse(std::move(loaded.sparse)),
-      data(std::move(loaded.data)),
+      holder(std::move(loaded.data)),
+      data(*holder),
       split(std::move(loaded.split)),
       train(data.train, sparse ? std::vector<std::int32_t>() : split.train),
       validation(data.validation.empty()
@@ -147,4 +152,4 @@ std::vector<std::int32_t> labels_of(const SampleView& samples) {
   return labels;
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

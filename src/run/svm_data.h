@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "data/sample_view.h"
 #include "data/split.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 struct SvmDataOptions {
   std::string data = "fashion-mnist";
@@ -41,8 +42,9 @@ struct SparseSvmData {
 };
 
 struct SvmData {
-  explicit SvmData(const SvmDataOptions& options);  // loads the data; throws Error
-  SvmData(const SvmData&) = delete;                 // the views look at the data
+  // Loads the data, unless they are given; throws Error.
+  explicit SvmData(const SvmDataOptions& options, std::shared_ptr<const DataSet> given = nullptr);
+  SvmData(const SvmData&) = delete;  // the views look at the data
   SvmData& operator=(const SvmData&) = delete;
 
   std::int64_t size(SvmPart which) const;
@@ -52,17 +54,18 @@ struct SvmData {
 
   bool from_files;  // LIBSVM files: what is in them is taken as it is
   std::optional<SparseSvmData> sparse;
-  DataSet data;  // where `sparse` is there: without samples
+  const std::shared_ptr<const DataSet> holder;
+  const DataSet& data;  // where `sparse` is there: without samples
   Split split;
   SampleView train, validation, test;
 
  private:
   struct Loaded {
-    DataSet data;
+    std::shared_ptr<const DataSet> data;
     Split split;
     std::optional<SparseSvmData> sparse;
   };
-  static Loaded load(const SvmDataOptions& options);
+  static Loaded load(const SvmDataOptions& options, std::shared_ptr<const DataSet> given);
   static Loaded load_libsvm(const SvmDataOptions& options);
   SvmData(const SvmDataOptions& options, Loaded loaded);
 };
@@ -75,4 +78,4 @@ std::vector<float> feature_matrix(const SampleView& samples, const ImageShape& s
                                   const Normalization& normalization);
 std::vector<std::int32_t> labels_of(const SampleView& samples);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

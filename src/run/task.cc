@@ -6,10 +6,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "cli/commands.h"
 #include "data/margin_csv.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 constexpr const char* kSplitKey = "lwsvm.split";
@@ -44,57 +43,6 @@ MarginMatrix margins_for(const TaskOptions& options, int classes) {
 
 }  // namespace
 
-void TaskOptions::add_to(CLI::App& command) {
-  command
-      .add_option(
-          "--data", data,
-          "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
-          "batches, an .npz")
-      ->capture_default_str();
-  command.add_option(
-      "--val", validation,
-      "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
-      "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
-  command
-      .add_option("--split-seed", split_seed,
-                  "seed of that split (default: 0, or as the network was trained)")
-      ->check(whole_number());
-  command.add_option("--delta", delta,
-                     "CSV file with the margin matrix, C x C, row = predicted, column = true");
-}
-
-void TaskOptions::add_loss_to(CLI::App& command) {
-  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
-      ->capture_default_str();
-}
-
-void TaskOptions::add_augment_to(CLI::App& command) {
-  command.add_option(
-      "--augment", augment,
-      "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
-      "or both, as in flip,shift2");
-}
-
-void NormalizeOptions::add_to(CLI::App& command) {
-  command.add_option(
-      "--normalize", name,
-      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
-      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
-  command.add_option("--scale", scale, "pixels are divided by this first (MNIST: 256)");
-  command.add_option("--mean", mean, "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
-  command.add_option("--std", deviation, "then divided by this: one number or one a channel");
-}
-
-void NormalizeOptions::add_guess_to(CLI::App& command) {
-  command.add_flag("--anyway", anyway,
-                   "go on where a network of another program seems to guess, or where trying the known "
-                   "normalisations does not tell which is its own");
-}
-
-void NormalizeOptions::add_per_pixel_to(CLI::App& command) {
-  command.add_flag("--per-pixel", per_pixel, "mean and deviation of each pixel over the training part");
-}
-
 NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
   if (!name.empty()) {
     if (scale || !mean.empty() || !deviation.empty() || per_pixel)
@@ -111,8 +59,10 @@ NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
   return options;
 }
 
-Task::Task(const TaskOptions& options, const ModelInfo* info)
-    : data(load_data(options.data, options.data_dir)),
+Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<const DataSet> given)
+    : holder(given ? std::move(given)
+                   : std::make_shared<const DataSet>(load_data(options.data, options.data_dir))),
+      data(*holder),
       choice(choose_split(options, info, data)),
       split(split_samples(data.train.size(), choice.validation, choice.seed)),
       train(data.train, split.train),
@@ -172,4 +122,4 @@ void check_network(const Model& model, const DataSet& data) {
   }
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -1,9 +1,8 @@
 // What a network is asked to do: a data set, its split, and the loss. Shared by train, eval and refine.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,7 +14,7 @@
 #include "model/model.h"
 #include "net/loss.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 
 struct TaskOptions {
   std::string data = "fashion-mnist";
@@ -26,12 +25,8 @@ struct TaskOptions {
   std::string delta;    // CSV of the margin matrix; empty: 0-1
   std::string augment;  // "flip,shift2"; empty: nothing
 
-  void add_to(CLI::App& command);
-  void add_loss_to(CLI::App& command);     // where it can be chosen
-  void add_augment_to(CLI::App& command);  // where there is something to train
-
   template <typename Self, typename Visit>
-  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
+  static void fields(Self& self, const Visit& visit) {  // run/settings.h
     visit("data", self.data);
     visit("data_dir", self.data_dir);
     visit("val", self.validation);
@@ -49,9 +44,7 @@ struct NormalizeOptions {
   bool per_pixel = false;
   bool anyway = false;  // where nothing is given and trying does not tell
 
-  void add_to(CLI::App& command);
-  void add_guess_to(CLI::App& command);      // for networks of other programs
-  void add_per_pixel_to(CLI::App& command);  // for new networks
+  bool given() const { return !name.empty() || scale || !mean.empty() || !deviation.empty() || per_pixel; }
   NormalizationOptions parse(const DataSet& data) const;
 };
 
@@ -63,10 +56,11 @@ struct SplitChoice {
 void note_split(const SplitChoice& choice, ModelInfo& info);
 
 struct Task {
-  // Loads the data; throws Error. Where the options say nothing about the split, that of `info` is found
-  // again: a network of ours that was trained on the same data says in its file which samples it has not
-  // seen.
-  explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr);
+  // Loads the data, unless they are given; throws Error. Where the options say nothing about the split, that
+  // of `info` is found again: a network of ours that was trained on the same data says in its file which
+  // samples it has not seen.
+  explicit Task(const TaskOptions& options, const ModelInfo* info = nullptr,
+                std::shared_ptr<const DataSet> given = nullptr);
 
   Task(const Task&) = delete;  // its parts look at each other
   Task& operator=(const Task&) = delete;
@@ -75,7 +69,8 @@ struct Task {
       const std::string& split) const;  // "train", "val" or "test"; throws if there is none
   const SampleView* test_part() const { return test.size() > 0 ? &test : nullptr; }
 
-  DataSet data;
+  const std::shared_ptr<const DataSet> holder;
+  const DataSet& data;
   SplitChoice choice;
   Split split;
   SampleView train, validation, test;
@@ -91,4 +86,4 @@ void check_fit(const Model& model, const DataSet& data);
 void check_network(const Model& model, const DataSet& data);  // the same but for the shapes
 int class_count(const Graph& graph);
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -14,39 +14,42 @@
 #include "model/onnx_writer.h"
 #include "model/storage.h"
 #include "run/centre.h"
+#include "run/checkpoint_writer.h"
+#include "run/log_writer.h"
 #include "run/model_input.h"
+#include "run/result_json.h"
 #include "run/run_folder.h"
-#include "run/settings.h"
+#include "run/stop_policy.h"
 
-namespace lwsvm::cli {
+namespace lwsvm::run {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string default_output(const TrainSettings& settings, const DataSet& data) {
-  if (!settings.run_folder.empty()) return (fs::path(settings.run_folder) / "model.onnx").string();
-  std::string name =
-      (settings.init.empty() ? settings.arch : fs::path(settings.init).stem().string()) + "-" + data.name;
+std::string default_output(const TrainJob& job, const DataSet& data) {
+  if (!job.run_folder.empty()) return (fs::path(job.run_folder) / "model.onnx").string();
+  std::string name = (job.init.empty() ? job.arch : fs::path(job.init).stem().string()) + "-" + data.name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
   return name.substr(0, 100) + ".onnx";
 }
 
-// The network to start from: that of the checkpoint, that of --init, or none yet.
-std::optional<Model> given_model(const TrainSettings& settings, std::optional<SavedRun>& saved) {
+// The network to start from: that of the checkpoint, the one given, that of --init, or none yet.
+std::optional<Model> given_model(const TrainJob& job, std::optional<SavedRun>& saved, RunInput& input) {
   if (saved) return std::move(saved->model);
-  if (settings.init.empty()) return std::nullopt;
-  return read_onnx(settings.init, settings.output_name);
+  if (input.model) return std::move(input.model);
+  if (job.init.empty()) return std::nullopt;
+  return read_onnx(job.init, job.output_name);
 }
 
-Model new_model(const TrainSettings& settings, const Task& task) {
-  const NormalizationOptions normalization = settings.normalize.parse(task.data);
+Model new_model(const TrainJob& job, const Task& task) {
+  const NormalizationOptions normalization = job.normalize.parse(task.data);
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
-  model.graph = build_network(settings.arch, {shape.channels, shape.height, shape.width}, task.data.classes,
-                              constants.mean, constants.std, settings.train.seed);
-  model.info.arch = settings.arch;
+  model.graph = build_network(job.arch, {shape.channels, shape.height, shape.width}, task.data.classes,
+                              constants.mean, constants.std, job.train.seed);
+  model.info.arch = job.arch;
   return model;
 }
 
@@ -61,37 +64,37 @@ void check_storable(const Model& model) {
 }
 
 // What is left open by the settings is decided here.
-void complete(TrainSettings& settings, const Model& model, const DataSet& data, bool resumed) {
-  if (!settings.init.empty() && !settings.lambda_given && model.info.lambda && !resumed)
-    settings.train.lambda = *model.info.lambda;
-  if (settings.train.learning_rate <= 0 && settings.train.solver != kFrankWolfe)
-    settings.train.learning_rate = default_learning_rate(settings.train.solver);
-  if (settings.output.empty()) settings.output = default_output(settings, data);
+void complete(TrainJob& job, const Model& model, const DataSet& data, bool resumed) {
+  if (!job.init.empty() && !job.lambda_given && model.info.lambda && !resumed)
+    job.train.lambda = *model.info.lambda;
+  if (job.train.learning_rate <= 0 && job.train.solver != kFrankWolfe)
+    job.train.learning_rate = default_learning_rate(job.train.solver);
+  if (job.output.empty()) job.output = default_output(job, data);
 }
 
-void note_training(const TrainSettings& settings, const Task& task, Model& model) {
-  model.info.lambda = settings.train.lambda;
+void note_training(const TrainJob& job, const Task& task, Model& model) {
+  model.info.lambda = job.train.lambda;
   forget_centre(model.info);  // all layers, around zero
   model.info.data = task.data.name;
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
   note_split(task.choice, model.info);
-  model.info.metadata["lwsvm.loss"] = settings.task.loss;
+  model.info.metadata["lwsvm.loss"] = job.task.loss;
 }
 
-void announce(const TrainSettings& settings, const Task& task, const Model& model, const Threads& threads,
-              Terminal& terminal) {
-  terminal.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
+void announce(const TrainJob& job, const Task& task, const Model& model, const Threads& threads,
+              Messages& messages) {
+  messages.line("{}: {} training, {} validation, {} test samples of {}, {} classes", task.data.name,
                 format_count(task.training.size()), format_count(task.validation.size()),
                 format_count(task.test.size()), to_string(task.data.shape), task.data.classes);
   const std::string how =
-      settings.train.solver == kFrankWolfe
+      job.train.solver == kFrankWolfe
           ? "Deep Frank-Wolfe, no learning rate"
-          : fmt::format("{} with learning rate {}", settings.train.solver, settings.train.learning_rate);
-  terminal.line("{}: {} parameters; {}, lambda {}, batch {}, {} threads",
-                settings.init.empty() ? settings.arch : settings.init,
+          : fmt::format("{} with learning rate {}", job.train.solver, job.train.learning_rate);
+  messages.line("{}: {} parameters; {}, lambda {}, batch {}, {} threads",
+                !job.init.empty() ? job.init : job.arch,
                 format_count(static_cast<std::int64_t>(model.graph.parameters().size())), how,
-                settings.train.lambda, settings.train.batch, threads.count());
+                job.train.lambda, job.train.batch, threads.count());
 }
 
 // The checkpoint's network is an ONNX file of the kind that was read, which may hold its numbers as float16
@@ -113,87 +116,9 @@ void restore_unrounded(const Checkpoint& checkpoint, Graph& graph) {
                     graph.statistics().begin());
 }
 
-// Shows, logs and saves what happens; decides when to stop.
-class TrainReporter final : public TrainObserver {
- public:
-  TrainReporter(Terminal& terminal, const TrainSettings& settings, const Model& model, std::int64_t samples,
-                const Trainer& trainer)
-      : terminal_(terminal), settings_(settings), model_(model), samples_(samples), trainer_(trainer) {}
-
-  void write_to(RunLog& log, const ModelInfo& as_read, std::uint32_t data_checksum) {
-    log_ = &log;
-    as_read_ = &as_read;
-    data_checksum_ = data_checksum;
-  }
-
-  void on_race(double radius, double objective) override {
-    terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", radius, objective);
-  }
-
-  void on_batch(int epoch, std::int64_t done, double running_loss) override {
-    if (!bar_)
-      bar_.emplace(terminal_, fmt::format("epoch {}/{}", epoch, settings_.train.epochs),
-                   static_cast<std::uint64_t>(samples_), static_cast<std::uint64_t>(done));
-    if (bar_->due()) bar_->update(static_cast<std::uint64_t>(done), fmt::format("loss {:.4f}", running_loss));
-    if (done == samples_) bar_.reset();
-  }
-
-  void on_epoch(const EpochResult& result) override {
-    const double left = result.seconds / result.epoch * (settings_.train.epochs - result.epoch);
-    const std::string speed = fmt::format("{:>7.0f} samples/s  {:>7}  left {:>7}", result.samples_per_second,
-                                          format_duration(result.seconds), format_duration(left));
-    if (result.evaluated)
-      terminal_.line("epoch {:>3}/{}  objective {:.5f}  train {:6.2f}%{}  {}{}", result.epoch,
-                     settings_.train.epochs, result.objective, 100 * result.train_accuracy,
-                     result.val_accuracy < 0 ? "" : fmt::format("  val {:6.2f}%", 100 * result.val_accuracy),
-                     speed, result.taken_back ? "  taken back: the objective would have risen" : "");
-    else
-      terminal_.line("epoch {:>3}/{}  {}", result.epoch, settings_.train.epochs, speed);
-    if (!log_) return;
-    nlohmann::ordered_json record{{"type", "epoch"}, {"epoch", result.epoch}, {"seconds", result.seconds}};
-    if (result.evaluated) {
-      record["objective"] = result.objective;
-      record["train_accuracy"] = result.train_accuracy;
-      if (result.val_accuracy >= 0) record["val_accuracy"] = result.val_accuracy;
-    }
-    record["samples_per_second"] = result.samples_per_second;
-    if (result.taken_back) record["taken_back"] = true;
-    log_->write(record);
-  }
-
-  void on_safe_point(bool epoch_ended) override {
-    if (epoch_ended || timer_.due()) save();
-  }
-
-  void save() {
-    if (!log_) return;
-    Checkpoint checkpoint;
-    trainer_.save(checkpoint);
-    save_unrounded(checkpoint, model_);
-    put_notes(*as_read_, checkpoint);
-    save_run(checkpoint, settings_.run_folder, "train", settings_of(settings_), model_, data_checksum_,
-             log_->sync());
-    timer_.restart();
-  }
-
-  bool stop_requested() override { return interrupted(); }
-
- private:
-  Terminal& terminal_;
-  const TrainSettings& settings_;
-  const Model& model_;
-  std::int64_t samples_;
-  const Trainer& trainer_;
-  const ModelInfo* as_read_ = nullptr;
-  RunLog* log_ = nullptr;
-  std::uint32_t data_checksum_ = 0;
-  std::optional<Progress> bar_;
-  CheckpointTimer timer_;
-};
-
 // Throws Error where fewer epochs are asked of a run than it has done.
-void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRun& saved,
-             const TrainSettings& settings, Terminal& terminal) {
+void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRun& saved, const TrainJob& job,
+             Messages& messages) {
   const auto position = saved.checkpoint.get<std::uint64_t>("trainer.position", 2);
   if (position[0] > std::numeric_limits<int>::max() || position[1] > static_cast<std::uint64_t>(samples))
     fail(
@@ -204,92 +129,104 @@ void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRu
   trainer.restore(saved.checkpoint);
   restore_unrounded(saved.checkpoint, graph);
   const int begun = trainer.epoch() + (trainer.within_epoch() ? 1 : 0);
-  if (settings.train.epochs < begun)
+  if (job.train.epochs < begun)
     fail("train", "{}: --epochs {} is less than the {} that the run has {}; give more, or begin another run",
-         saved.folder, settings.train.epochs, begun, begun > trainer.epoch() ? "begun" : "done");
-  terminal.line("resuming after {} of {} epochs", trainer.epoch(), settings.train.epochs);
+         saved.folder, job.train.epochs, begun, begun > trainer.epoch() ? "begun" : "done");
+  messages.line("resuming after {} of {} epochs", trainer.epoch(), job.train.epochs);
 }
 
-std::optional<RunLog> open_log(const TrainSettings& settings, const Task& task,
-                               const std::optional<SavedRun>& saved) {
-  if (settings.run_folder.empty()) return std::nullopt;
-  const nlohmann::json asked = settings_of(settings);
+std::optional<RunLog> open_log(const TrainJob& job, const Task& task, const std::optional<SavedRun>& saved) {
+  if (job.run_folder.empty()) return std::nullopt;
+  const nlohmann::json asked = settings_of(job);
   if (!saved) {
-    RunLog log(settings.run_folder);
+    RunLog log(job.run_folder);
     log.write(run_record("train", asked, task));
     return log;
   }
-  RunLog log(settings.run_folder, saved->log_offset);
+  RunLog log(job.run_folder, saved->log_offset);
   if (asked != saved->settings) log.write({{"type", "resume"}, {"settings", asked}});
   return log;
 }
 
 }  // namespace
 
-RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal) {
-  const InterruptGuard guard;
+Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
+  Messages& messages = *context.messages;
   // Where the data lie is meant from the folder where the user is, and may change.
-  const std::string data_dir = common.data_dir.empty() ? "" : fs::absolute(common.data_dir).string();
+  const std::string data_dir = context.data_dir.empty() ? "" : fs::absolute(context.data_dir).string();
   std::optional<SavedRun> saved =
-      open_saved("train", settings, {"--epochs", "--eval-every", "--time-limit", "--output"});
-  if (!settings.time_limit.empty())
-    settings.train.time_limit = parse_duration(settings.time_limit, "time-limit");
-  settings.train.validate();
-  if (!data_dir.empty()) settings.task.data_dir = data_dir;
-  std::optional<Model> given = given_model(settings, saved);
-  const Threads threads = start_threads(common, terminal);
-  const Task task(settings.task, given ? &given->info : nullptr);
+      open_saved("train", job, {"--epochs", "--eval-every", "--time-limit", "--output"});
+  const RunOrigin origin(saved);
+  if (!job.time_limit.empty()) job.train.time_limit = parse_duration(job.time_limit, "time-limit");
+  job.train.validate();
+  if (!data_dir.empty()) job.task.data_dir = data_dir;
+  std::optional<Model> given = given_model(job, saved, input);
+  const bool begins_with_given = given && !saved;
+  const Threads threads = start_threads(context.threads, messages);
+  const Task task(origin.task(job.task), given ? &given->info : nullptr, std::move(input.data));
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);
-  Model model = given ? std::move(*given) : new_model(settings, task);
+  Model model = given ? std::move(*given) : new_model(job, task);
   if (given)
-    fit_input(model, settings.normalize, task.data, threads, terminal);
+    fit_input(model, job.normalize, task.data, threads, messages);
   else
     check_fit(model, task.data);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   check_storable(model);
-  complete(settings, model, task.data, saved.has_value());
-  check_output("train", settings.output, settings.init, settings.run_folder);
-  note_training(settings, task, model);
+  complete(job, model, task.data, begins_with_given);
+  const std::string output = input.in_memory ? "" : origin.path(job.output);
+  if (!input.in_memory) check_output("train", output, origin.path(job.init), job.run_folder);
+  note_training(job, task, model);
   stop_if_interrupted("preparing the first epoch");
 
-  Trainer trainer(model.graph, task.training, &task.validation, task.loss, settings.train, threads);
-  announce(settings, task, model, threads, terminal);
-  if (saved) restore(trainer, model.graph, task.training.size(), *saved, settings, terminal);
-  std::optional<RunLog> log = open_log(settings, task, saved);
+  Trainer trainer(model.graph, task.training, &task.validation, task.loss, job.train, threads);
+  announce(job, task, model, threads, messages);
+  if (saved) restore(trainer, model.graph, task.training.size(), *saved, job, messages);
+  std::optional<RunLog> log = open_log(job, task, saved);
   saved.reset();  // its memory
-  TrainReporter reporter(terminal, settings, model, task.training.size(), trainer);
-  if (log) reporter.write_to(*log, as_read, checksum(task.data));
-  reporter.save();  // so that a run can be resumed from its first moment on
-  const TrainOutcome outcome = trainer.run(reporter);
+  Recorder recorder(context.observers);
+  StopPolicy stop_policy;
+  recorder.add(stop_policy);
+  std::optional<LogWriter> log_writer;
+  std::optional<CheckpointWriter> checkpoints;
+  if (log) {
+    recorder.add(log_writer.emplace(*log));
+    recorder.add(checkpoints.emplace(
+        RunRecord{"train", job.run_folder, settings_of(job), origin.folder(), checksum(task.data)}, model,
+        as_read, *log, [&](Checkpoint& checkpoint) {
+          trainer.save(checkpoint);
+          save_unrounded(checkpoint, model);
+        }));
+    checkpoints->save();  // so that a run can be resumed from its first moment on
+  }
+  recorder.begin_training(job.train, task.training.size());
+  const TrainOutcome outcome = trainer.run(recorder);
   if (outcome == TrainOutcome::diverged)
-    fail("train", "the loss is no longer a number; try a smaller --lr (it is {})",
-         settings.train.learning_rate);
-  reporter.save();
+    fail("train", "the loss is no longer a number; try a smaller --lr (it is {})", job.train.learning_rate);
+  if (checkpoints) checkpoints->save();
 
-  RunResult result;
-  result.over = outcome != TrainOutcome::stopped;
-  result.exit_code = result.over ? done : interrupt_exit_code();
+  TrainSummary summary;
+  summary.finished = outcome != TrainOutcome::stopped;
   round_to_storage(model);
-  if (!settings.init.empty() && trainer.epoch() == 0 && !trainer.within_epoch()) model.info = as_read;
-  write_onnx(model, settings.output);
-  if (!result.over)
-    terminal.line("stopped; the network so far is in {}{}", settings.output,
-                  settings.run_folder.empty()
-                      ? ""
-                      : fmt::format("; go on with `lwsvm train --resume {}`", settings.run_folder));
-  result.values = quality_of(model, task, Regulariser(model.graph, settings.train.lambda), threads);
-  if (const double objective = result.values["objective"]; result.over && !std::isfinite(objective))
-    fail("train",
-         "{} is written, but its objective is not a finite number: activations or scores are too large for "
-         "float32; check how the pixels are normalised (--scale, --std), or try a smaller --lr",
-         settings.output);
-  result.values["epochs"] = trainer.epoch();
-  result.values["seconds"] = trainer.seconds();
-  result.values["model"] = settings.output;
-  result.values["finished"] = result.over;
-  if (log && result.over) write_end(*log, result.values);
-  return result;
+  const bool unchanged = trainer.epoch() == 0 && !trainer.within_epoch();
+  if (unchanged && (!job.init.empty() || (input.in_memory && given))) model.info = as_read;
+  if (!input.in_memory) write_onnx(model, output);
+  if (!summary.finished && !input.in_memory)
+    messages.line(
+        "stopped; the network so far is in {}{}", output,
+        job.run_folder.empty() ? "" : fmt::format("; go on with `lwsvm train --resume {}`", job.run_folder));
+  summary.end = quality_of(model, task, Regulariser(model.graph, job.train.lambda), threads);
+  if (summary.finished && !std::isfinite(summary.end.objective))
+    fail(
+        "train",
+        "{} objective is not a finite number: activations or scores are too large for float32; check how the "
+        "pixels are normalised (--scale, --std), or try a smaller --lr",
+        input.in_memory ? "the network's" : output + " is written, but its");
+  summary.epochs = trainer.epoch();
+  summary.seconds = trainer.seconds();
+  summary.model = output;
+  if (log && summary.finished) write_end(*log, summary);
+  return {std::move(summary), std::move(model)};
 }
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run

@@ -1,51 +1,20 @@
-// A run of `lwsvm train`: from settings to a written network.
+// A run of `lwsvm train`: from a job to a written network.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "run/run_context.h"
+#include "run/summaries.h"
+#include "run/train_job.h"
 
-#include "base/progress.h"
-#include "cli/commands.h"
-#include "run/quality.h"
-#include "run/task.h"
-#include "sgd/trainer.h"
+namespace lwsvm::run {
 
-namespace lwsvm::cli {
-
-struct TrainSettings {
-  TaskOptions task;
-  NormalizeOptions normalize;
-  TrainOptions train;
-  std::string arch = "mnist";
-  std::string init;         // a network to start from, instead of `arch`
-  std::string output_name;  // of its outputs; the written network remembers it
-  std::string output;
-  std::string run_folder;
-  std::string resume_folder;       // settings then come from there ...
-  std::vector<std::string> given;  // ... but for these, if they may change: "--epochs", ...
-  bool lambda_given = false;
-  std::string time_limit;
-
-  template <typename Self, typename Visit>
-  static void fields(Self& self, const Visit& visit) {  // cli/settings.h
-    TaskOptions::fields(self.task, visit);
-    visit("arch", self.arch);
-    visit("init", self.init);
-    visit("output", self.output);
-    visit("solver", self.train.solver);
-    visit("learning_rate", self.train.learning_rate);
-    visit("lambda", self.train.lambda);
-    visit("epochs", self.train.epochs);
-    visit("schedule", self.train.schedule);
-    visit("time_limit", self.time_limit);
-    visit("batch", self.train.batch);
-    visit("eval_every", self.train.eval_every);
-    visit("seed", self.train.seed);
-  }
+struct Trained {
+  TrainSummary summary;
+  Model model;
 };
 
-// Trains, with log and checkpoints where there is a run folder, and writes the network; after Ctrl-C the
-// network so far. Throws Error on bad input and where the loss is no longer a number.
-RunResult run_training(const Common& common, TrainSettings settings, Terminal& terminal);
+// Trains, with log and checkpoints where there is a run folder, and writes the network; after Ctrl-C, or when
+// an observer asks for it, the network so far. Throws Error on bad input and where the loss is no longer a
+// number.
+Trained run_training(TrainJob job, const RunContext& context, RunInput input = {});
 
-}  // namespace lwsvm::cli
+}  // namespace lwsvm::run
