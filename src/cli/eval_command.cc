@@ -10,7 +10,7 @@ namespace {
 
 int eval(const Common& common, const run::EvaluateJob& job) {
   Terminal terminal(stderr, common.quiet);
-  const EvaluateSummary found = run::run_evaluation(job, run_context(common, terminal));
+  const auto [found, data] = run::run_evaluation(job, run_context(common, terminal));
   if (common.json) {
     const nlohmann::ordered_json result{{"objective", found.objective},
                                         {"accuracy", found.accuracy},
@@ -20,13 +20,13 @@ int eval(const Common& common, const run::EvaluateJob& job) {
                                         {"samples", found.samples},
                                         {"correct", found.correct},
                                         {"split", job.split},
-                                        {"data", found.data},
+                                        {"data", data},
                                         {"model", job.model}};
     fmt::print("{}\n", json_text(result));
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
-               job.model, found.data, job.split, 100 * found.accuracy, found.correct, found.samples,
-               found.loss, found.objective, found.lambda);
+               job.model, data, job.split, 100 * found.accuracy, found.correct, found.samples, found.loss,
+               found.objective, found.lambda);
   }
   return done;
 }

@@ -19,7 +19,7 @@ int refine(const Common& common, const run::RefineJob& job) {
     fmt::print("{}\n", json_text(nlohmann::json(summary)));
   else
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
-               to_string(summary.start), to_string(summary.end), summary.model, summary.updates,
+               to_string(summary.start), to_string(summary.end), summary.model, summary.moves,
                summary.rejected, summary.rises, format_duration(summary.seconds),
                format_bytes(static_cast<double>(summary.dual_bytes)));
   return summary.finished ? done : interrupt_exit_code();

@@ -12,8 +12,7 @@ namespace {
 std::optional<Refinable> examine(const Model& model, int node, std::int64_t samples, std::uint64_t memory) {
   if (!model.graph.node(node).has_weights()) return {};
   Refinable result;
-  result.obstacle = why_not_refinable(model.graph, node);
-  if (result.obstacle.empty()) result.obstacle = why_not_storable(model, node);
+  result.obstacle = why_not_refined(model, node);
   if (!result.obstacle.empty()) return result;
   LayerProblemOptions options;
   options.memory = memory;
@@ -30,6 +29,11 @@ bool normalises_itself(const Graph& graph) {
 }
 
 }  // namespace
+
+std::string why_not_refined(const Model& model, int node) {
+  const std::string obstacle = why_not_refinable(model.graph, node);
+  return obstacle.empty() ? why_not_storable(model, node) : obstacle;
+}
 
 std::string expected_input(const Model& model) {
   const Shape& shape = model.graph.node(model.graph.inputs()[0]).shape;

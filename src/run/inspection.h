@@ -28,6 +28,9 @@ struct Inspection {
 // For so many training samples, and so much memory that refine may take.
 Inspection inspect_network(const Model& model, std::int64_t samples, std::uint64_t memory);
 
+// Why this layer with weights cannot be refined and written back; empty if it can.
+std::string why_not_refined(const Model& model, int node);
+
 std::string expected_input(const Model& model);  // what goes in, as far as the file tells
 
 }  // namespace lwsvm::run

@@ -1,29 +1,12 @@
 // What a network is worth on a task.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "engine/threads.h"
+#include "lwsvm/evaluate.h"
 #include "lwsvm/refine_observer.h"
 #include "model/model.h"
 #include "net/regulariser.h"
 #include "run/task.h"
-
-namespace lwsvm {
-
-// Accuracies are shares of 1, of the parts that there are.
-struct Quality {
-  double objective = 0;
-  double train_accuracy = 0;
-  std::optional<double> val_accuracy, test_accuracy;
-
-  double accuracy() const { return test_accuracy.value_or(train_accuracy); }
-};
-
-std::string to_string(const Quality& quality);  // "objective 0.05850  train 99.29%  val 98.56%  ..."
-
-}  // namespace lwsvm
 
 namespace lwsvm::run {
 

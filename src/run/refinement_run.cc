@@ -182,7 +182,7 @@ std::string kept_text(const Refiner& refiner, const RefineOptions& options, cons
 
 RefineSummary summary_of(const Refiner& refiner, RefineEnd end) {
   RefineSummary summary;
-  summary.updates = refiner.updates();
+  summary.moves = refiner.updates();
   summary.rejected = refiner.rejected();
   summary.rises = refiner.rises();
   summary.passes = refiner.pass();
@@ -193,6 +193,16 @@ RefineSummary summary_of(const Refiner& refiner, RefineEnd end) {
   summary.centre = refiner.regulariser().centre().empty() ? "zero" : "start";
   return summary;
 }
+
+// The moves of a run, for its summary.
+class UpdateList final : public RunObserver {
+ public:
+  void on_update(const LayerUpdate& u, double /*seconds*/) override { updates_.push_back(to_public(u)); }
+  std::vector<RefineUpdate> take() { return std::move(updates_); }
+
+ private:
+  std::vector<RefineUpdate> updates_;
+};
 
 // Some samples of a source, or all of them.
 class PartOf {
@@ -251,6 +261,22 @@ Quality measure_start(const RefineJob& job, const JudgedPart& judged, const Samp
 }
 
 }  // namespace
+
+RefineUpdate to_public(const LayerUpdate& update) {
+  RefineUpdate result;
+  result.pass = update.pass;
+  result.layer = update.layer;
+  result.form = update.form;
+  result.accepted = update.accepted;
+  result.reason = update.reason;
+  result.before = update.before;
+  result.after = update.after;
+  result.gap = update.gap;
+  result.train_accuracy = update.train_accuracy;
+  if (update.val_accuracy >= 0) result.val_accuracy = update.val_accuracy;
+  result.seconds = update.seconds;
+  return result;
+}
 
 Refined run_refinement(RefineJob job, const RunContext& context, RunInput input) {
   const Stopwatch clock;
@@ -321,6 +347,8 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   Recorder recorder(context.observers);
   recorder.count_seconds([&] { return refiner.seconds(); });
   recorder.add(stop_policy);
+  UpdateList updates;
+  recorder.add(updates);
   std::optional<LogWriter> log_writer;
   std::optional<CheckpointWriter> checkpoints;
   if (log) {
@@ -350,11 +378,13 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   if (!input.in_memory) write_onnx(model, output);
 
   const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
-  messages.line("{}; {}{}", to_string(end), kept_text(refiner, options, input.in_memory ? "kept" : "written"),
+  RefineSummary summary = summary_of(refiner, end);
+  summary.updates = updates.take();
+  summary.kept = kept_text(refiner, options, input.in_memory ? "kept" : "written");
+  messages.line("{}; {}{}", summary.reason, summary.kept,
                 unfinished && !job.run_folder.empty()
                     ? fmt::format("; go on with `lwsvm refine --resume {}`", job.run_folder)
                     : "");
-  RefineSummary summary = summary_of(refiner, end);
   summary.start = found.start;
   summary.end = with_test(refiner.current(), model, task, threads, found.judged.test);
   if (found.judged.training > 0) summary.judged_samples = found.judged.training;

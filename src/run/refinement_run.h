@@ -1,11 +1,13 @@
 // A run of `lwsvm refine`: from a job to a written network.
 #pragma once
 
+#include "lwsvm/refine.h"
 #include "run/refine_job.h"
 #include "run/run_context.h"
-#include "run/summaries.h"
 
 namespace lwsvm::run {
+
+RefineUpdate to_public(const LayerUpdate& update);
 
 struct Refined {
   RefineSummary summary;

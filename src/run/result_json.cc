@@ -29,7 +29,7 @@ void to_json(json& value, const TrainSummary& summary) {
 void to_json(json& value, const RefineSummary& summary) {
   value = summary.end;
   value["start"] = summary.start;
-  value["updates"] = summary.updates;
+  value["updates"] = summary.moves;
   value["rejected"] = summary.rejected;
   value["rises"] = summary.rises;
   value["passes"] = summary.passes;

@@ -3,8 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lwsvm/refine.h"
+#include "lwsvm/train.h"
 #include "report/run_log.h"
-#include "run/summaries.h"
 
 namespace lwsvm {
 

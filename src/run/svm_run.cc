@@ -173,6 +173,7 @@ SvmSummary summary_of(const SvmJob& job, const SvmData& data, const Loss& loss, 
 }
 
 MarginMatrix margins_for(const SvmJob& job, int classes) {
+  if (!job.margins.empty()) return MarginMatrix(classes, job.margins);
   if (job.delta.empty()) return MarginMatrix(classes);
   return MarginMatrix(classes, read_margin_matrix(job.delta, classes));
 }

@@ -5,46 +5,14 @@
 // reports comes from the evaluator that `lwsvm eval` uses, so that both say the same of the file written.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
+#include "lwsvm/svm.h"
 #include "run/run_context.h"
 #include "run/svm_data.h"
 #include "run/task.h"
 #include "ssvm/multiclass_svm.h"
-
-namespace lwsvm {
-
-struct SvmSummary {
-  double objective = 0, dual = 0;
-  double gap = 0, relative_gap = 0;  // objective - dual, and as a share of the objective
-  double train_accuracy = 0;
-  std::optional<double> val_accuracy, test_accuracy;
-  double lambda = 0;
-  double c = 0;  // what LIBLINEAR calls lambda: 1 / (lambda N)
-  std::int64_t samples = 0, features = 0;
-  int classes = 0;
-  int epochs = 0;
-  std::uint64_t visits = 0, dual_bytes = 0;
-  double seconds = 0;
-  std::string reason;  // why it ended
-  bool finished = true;
-  std::string model;  // the file that was written; empty: none
-};
-
-// primal and gap are estimates, but for the last report, which is made when all is done.
-struct SvmProgress {
-  int epoch = 0;  // finished epochs
-  bool epoch_end = false;
-  double primal = 0, dual = 0, gap = 0;
-  double seconds = 0;
-
-  double relative_gap() const { return primal > 0 ? gap / primal : 0; }
-};
-
-}  // namespace lwsvm
 
 namespace lwsvm::run {
 
@@ -52,8 +20,9 @@ struct SvmJob {
   SvmDataOptions source;
   NormalizeOptions normalize;
   MulticlassSvmOptions solver;
-  std::string delta;   // CSV of the margin matrix; empty: 0-1
-  std::string output;  // empty: no network is written
+  std::string delta;           // CSV of the margin matrix; empty: `margins`
+  std::vector<float> margins;  // the matrix, row = predicted; empty: 0-1
+  std::string output;          // empty: no network is written
 };
 
 struct TrainedSvm {

@@ -37,6 +37,7 @@ SplitChoice choose_split(const TaskOptions& options, const ModelInfo* info, cons
 }
 
 MarginMatrix margins_for(const TaskOptions& options, int classes) {
+  if (!options.margins.empty()) return MarginMatrix(classes, options.margins);
   if (options.delta.empty()) return MarginMatrix(classes);
   return MarginMatrix(classes, read_margin_matrix(options.delta, classes));
 }

@@ -22,8 +22,9 @@ struct TaskOptions {
   std::string validation;                   // empty: by data set
   std::optional<std::uint64_t> split_seed;  // absent: 0
   std::string loss = "svm";
-  std::string delta;    // CSV of the margin matrix; empty: 0-1
-  std::string augment;  // "flip,shift2"; empty: nothing
+  std::string delta;           // CSV of the margin matrix; empty: `margins`
+  std::vector<float> margins;  // the matrix, row = predicted; empty: 0-1
+  std::string augment;         // "flip,shift2"; empty: nothing
 
   template <typename Self, typename Visit>
   static void fields(Self& self, const Visit& visit) {  // run/settings.h

@@ -1,8 +1,8 @@
 // A run of `lwsvm train`: from a job to a written network.
 #pragma once
 
+#include "lwsvm/train.h"
 #include "run/run_context.h"
-#include "run/summaries.h"
 #include "run/train_job.h"
 
 namespace lwsvm::run {
