@@ -7,15 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-#include <string>
+#include "lwsvm/error.h"
 
 namespace lwsvm {
-
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // fail("idx", "{}: the file is empty", path) throws Error("[idx] ...: the file is empty").
 template <typename... Args>

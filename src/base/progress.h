@@ -12,8 +12,6 @@
 // elsewhere; colour unless NO_COLOR is set. All functions may be called from several threads.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -22,11 +20,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/messages.h"
+
 namespace lwsvm {
 
 class Progress;
 
-class Terminal {
+class Terminal final : public Messages {
  public:
   explicit Terminal(std::FILE* stream = stderr, bool quiet = false);
   Terminal(const Terminal&) = delete;
@@ -34,12 +34,9 @@ class Terminal {
 
   // Nothing when quiet. Control characters (they may come from a foreign file's layer names) are shown as
   // '?'.
-  void line(std::string_view text);
-  template <typename First, typename... Args>
-  void line(fmt::format_string<First, Args...> text, First&& first, Args&&... args) {
-    line(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Args>(args)...)));
-  }
-  void warn(std::string_view text);  // "warning: ...", also when quiet
+  void line(std::string_view text) override;
+  using Messages::line;
+  void warn(std::string_view text) override;  // "warning: ...", also when quiet
 
   bool quiet() const { return quiet_; }
   bool live() const { return live_; }  // whether bars are shown

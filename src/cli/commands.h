@@ -1,12 +1,15 @@
-// The subcommands: each file declares its options, fills an options struct and calls the library.
+// The subcommands: each file declares its options, calls the library with them and prints what it came to.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
-#include "engine/threads.h"
+#include "run/run_context.h"
+#include "run/task.h"
 
 namespace lwsvm::cli {
 
@@ -16,29 +19,43 @@ struct Common {
   bool quiet = false;
   bool json = false;
   std::string data_dir;
-
-  int exit_code = 0;  // what the chosen subcommand ended with
 };
 
 enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
 
-void add_common_options(CLI::App& command, Common& common);
-// --output-name, for networks of several outputs.
-void add_output_name_option(CLI::App& command, std::string& name);
+// A subcommand that is run if it was asked for, once everything is parsed. `run` returns the exit code.
+struct Command {
+  CLI::App* app;
+  std::function<int()> run;
+};
 
-// As many as were asked for; a word where the system has granted fewer.
-Threads start_threads(const Common& common, Terminal& terminal);
+Command add_train(CLI::App& app, Common& common);
+Command add_refine(CLI::App& app, Common& common);
+Command add_reproduce(CLI::App& app, Common& common);
+Command add_svm(CLI::App& app, Common& common);
+Command add_eval(CLI::App& app, Common& common);
+Command add_inspect(CLI::App& app, Common& common);
+Command add_report(CLI::App& app, Common& common);
+std::vector<Command> add_data(CLI::App& app, Common& common);  // list and get
+
+// Options that several of them have.
+void add_common_options(CLI::App& command, Common& common);
+void add_output_name_option(CLI::App& command, std::string& name);  // for networks of several outputs
+void add_task_options(CLI::App& command, run::TaskOptions& task);
+void add_loss_option(CLI::App& command, run::TaskOptions& task);     // where it can be chosen
+void add_augment_option(CLI::App& command, run::TaskOptions& task);  // where there is something to train
+void add_normalize_options(CLI::App& command, run::NormalizeOptions& normalize);
+void add_anyway_option(CLI::App& command, run::NormalizeOptions& normalize);     // for networks of others
+void add_per_pixel_option(CLI::App& command, run::NormalizeOptions& normalize);  // for new networks
 
 // Of a seed: 0 to 2^64 - 1, without a sign. (CLI11 would take -1 for the largest, and so whatever is larger.)
 CLI::Validator whole_number();
 
-void add_train(CLI::App& app, Common& common);
-void add_refine(CLI::App& app, Common& common);
-void add_reproduce(CLI::App& app, Common& common);
-void add_svm(CLI::App& app, Common& common);
-void add_eval(CLI::App& app, Common& common);
-void add_inspect(CLI::App& app, Common& common);
-void add_report(CLI::App& app, Common& common);
-void add_data(CLI::App& app, Common& common);
+// The names of the options that a command line gives, "--epochs" or "network", but for those that say nothing
+// about the work itself (--threads, --json, ...).
+std::vector<std::string> given_options(const CLI::App& command);
+
+// `observer` may be null.
+run::RunContext run_context(const Common& common, Terminal& terminal, run::RunObserver* observer = nullptr);
 
 }  // namespace lwsvm::cli

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
 #include "data/fetch.h"
 #include "data/registry.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace lwsvm::cli {
@@ -58,18 +58,18 @@ int get(const Common& common, const std::string& name) {
 
 }  // namespace
 
-void add_data(CLI::App& app, Common& common) {
+std::vector<Command> add_data(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("data", "list data sets, or get one");
   sub->require_subcommand(1);
   CLI::App* list_sub = sub->add_subcommand("list", "what is there, and how to get what is not");
   add_common_options(*list_sub, common);
-  list_sub->callback([&common] { common.exit_code = list(common); });
 
   auto name = std::make_shared<std::string>();
   CLI::App* get_sub = sub->add_subcommand("get", "put a data set into the cache folder, checksums verified");
   get_sub->add_option("name", *name, "fashion-mnist, mnist, cifar10 or cifar100")->required();
   add_common_options(*get_sub, common);
-  get_sub->callback([name, &common] { common.exit_code = get(common, *name); });
+  return {{list_sub, [&common] { return list(common); }},
+          {get_sub, [name, &common] { return get(common, *name); }}};
 }
 
 }  // namespace lwsvm::cli

@@ -1,8 +1,7 @@
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -20,42 +19,6 @@
 
 namespace lwsvm::cli {
 
-void add_common_options(CLI::App& command, Common& common) {
-  command.add_option("--threads", common.threads, "threads to use (default: all cores)")
-      ->check(CLI::Range(1, 4096));
-  command.add_flag("-q,--quiet", common.quiet, "no chatter on standard error");
-  command.add_flag("--json", common.json, "print the result as one JSON object on standard output");
-  command.add_option("--data-dir", common.data_dir,
-                     "folder with the data sets (default: the XDG cache folder)");
-}
-
-Threads start_threads(const Common& common, Terminal& terminal) {
-  const Threads threads(common.threads);
-  const int wanted = common.threads > 0 ? common.threads : hardware_threads();
-  if (threads.count() < wanted)
-    terminal.warn(
-        fmt::format("only {} of {} threads could be started (see ulimit -u); the result is the same",
-                    threads.count(), wanted));
-  return threads;
-}
-
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        std::uint64_t value = 0;
-        const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (mistake == std::errc() && end == text.data() + text.size()) return {};
-        return fmt::format("'{}' is no whole number from 0 to {}", text, UINT64_MAX);
-      },
-      "");
-}
-
-void add_output_name_option(CLI::App& command, std::string& name) {
-  command.add_option("--output-name", name,
-                     "which output of the file holds the scores, where it has several (default: the only one "
-                     "of real numbers)");
-}
-
 namespace {
 
 int run(int argc, char** argv) {
@@ -65,14 +28,10 @@ int run(int argc, char** argv) {
                        fmt::format("{}, kernels for {}", version_line(), instruction_set_name()));
   app.get_formatter()->column_width(34);
   Common common;
-  add_train(app, common);
-  add_refine(app, common);
-  add_reproduce(app, common);
-  add_svm(app, common);
-  add_eval(app, common);
-  add_inspect(app, common);
-  add_report(app, common);
-  add_data(app, common);
+  std::vector<Command> commands{add_train(app, common), add_refine(app, common), add_reproduce(app, common),
+                                add_svm(app, common),   add_eval(app, common),   add_inspect(app, common),
+                                add_report(app, common)};
+  for (Command& command : add_data(app, common)) commands.push_back(std::move(command));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
@@ -84,7 +43,10 @@ int run(int argc, char** argv) {
     app.exit(error);  // prints the message
     return bad_input;
   }
-  return common.exit_code;
+  const auto chosen =
+      std::ranges::find_if(commands, [](const Command& command) { return command.app->parsed(); });
+  LWSVM_CHECK(chosen != commands.end());  // a subcommand is required
+  return chosen->run();
 }
 
 }  // namespace

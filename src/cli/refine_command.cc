@@ -1,25 +1,28 @@
 // lwsvm refine: LW-SVM on a network that exists, no learning rate, the objective never rises.
+#include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/refine_run.h"
-#include "cli/run_folder.h"
+#include "cli/run_display.h"
+#include "report/json_text.h"
+#include "run/refinement_run.h"
+#include "run/result_json.h"
 
 namespace lwsvm::cli {
 namespace {
 
-int refine(const Common& common, const RefineSettings& settings) {
+int refine(const Common& common, const run::RefineJob& job) {
+  const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
-  const RunResult result = run_refinement(common, settings, terminal);
-  const nlohmann::json& values = result.values;
+  RunDisplay display(terminal);
+  const RefineSummary summary = run::run_refinement(job, run_context(common, terminal, &display)).summary;
   if (common.json)
-    fmt::print("{}\n", json_text(values));
+    fmt::print("{}\n", json_text(nlohmann::json(summary)));
   else
     fmt::print("before: {}\nafter:  {}  -> {}\n{} updates, {} rejected, {} rises, {}; dual state {}\n",
-               quality_line(values["start"]), quality_line(values), values["model"].get<std::string>(),
-               values["updates"].get<int>(), values["rejected"].get<int>(), values["rises"].get<int>(),
-               format_duration(values["seconds"]), format_bytes(values["dual_bytes"]));
-  return result.exit_code;
+               to_string(summary.start), to_string(summary.end), summary.model, summary.moves,
+               summary.rejected, summary.rises, format_duration(summary.seconds),
+               format_bytes(static_cast<double>(summary.dual_bytes)));
+  return summary.finished ? done : interrupt_exit_code();
 }
 
 constexpr const char* kFooter =
@@ -43,72 +46,72 @@ an epoch, no test.)";
 
 }  // namespace
 
-void add_refine(CLI::App& app, Common& common) {
-  auto settings = std::make_shared<RefineSettings>();
+Command add_refine(CLI::App& app, Common& common) {
+  auto job = std::make_shared<run::RefineJob>();
   CLI::App* sub =
       app.add_subcommand("refine", "lower a network's objective layer by layer, without a learning rate");
   sub->footer(kFooter);
-  sub->add_option("network", settings->input, "ONNX file to refine");
-  add_output_name_option(*sub, settings->output_name);
-  settings->task.add_to(*sub);
-  settings->task.add_augment_to(*sub);
-  settings->normalize.add_to(*sub);
-  settings->normalize.add_guess_to(*sub);
-  sub->add_option("-o,--output", settings->output, "ONNX file to write (default: NAME.refined.onnx)");
-  sub->add_option("--layers", settings->layers,
+  sub->add_option("network", job->input, "ONNX file to refine");
+  add_output_name_option(*sub, job->output_name);
+  add_task_options(*sub, job->task);
+  add_augment_option(*sub, job->task);
+  add_normalize_options(*sub, job->normalize);
+  add_anyway_option(*sub, job->normalize);
+  sub->add_option("-o,--output", job->output, "ONNX file to write (default: NAME.refined.onnx)");
+  sub->add_option("--layers", job->layers,
                   "all, or names separated by commas, with * and ? as in a shell: '*/layer3*,*Gemm'")
       ->capture_default_str();
   sub->add_option(
-      "--lambda", settings->lambda,
+      "--lambda", job->lambda,
       "weight of the regulariser, or auto: chosen by validation accuracy (default: the network's, else one "
       "that makes moving the opened layers cost about as much as the loss)");
-  sub->add_option("--centre", settings->centre,
+  sub->add_option("--centre", job->centre,
                   "where the regulariser pulls to: start (the network as read), zero, or another ONNX file "
                   "(default: what the file remembers, else zero for networks of lwsvm, start for others)");
-  sub->add_option("--mu", settings->refine.mu, "fixes the proximal weight (default: adapted)")
+  sub->add_option("--mu", job->refine.mu, "fixes the proximal weight (default: adapted)")
       ->check(CLI::NonNegativeNumber);
-  sub->add_option("--moves", settings->moves,
+  sub->add_option("--moves", job->moves,
                   "auto (layers and sweeps, whichever gains more for its work), layers (in turn) or sweeps")
       ->capture_default_str();
   sub->add_option(
-      "--passes", settings->refine.passes,
+      "--passes", job->refine.passes,
       "passes over the layers, and in sweeps over the samples, at most (default: 10; with a time limit any "
       "number)");
-  sub->add_option("--patience", settings->refine.patience,
+  sub->add_option("--patience", job->refine.patience,
                   "moves in a row without a better network by validation until it stops (default: 12, or any "
                   "number with a time limit); with "
                   "--moves layers passes that end below the best (default: 1)");
-  sub->add_option("--gap", settings->refine.gap, "relative gap at which an inner solve ends")
+  sub->add_option("--gap", job->refine.gap, "relative gap at which an inner solve ends")
       ->capture_default_str();
-  sub->add_option("--max-epochs", settings->refine.max_epochs, "epochs of one inner solve, at most")
+  sub->add_option("--max-epochs", job->refine.max_epochs, "epochs of one inner solve, at most")
       ->capture_default_str();
-  sub->add_option("--batch", settings->refine.batch, "samples whose steps are chosen together")
+  sub->add_option("--batch", job->refine.batch, "samples whose steps are chosen together")
       ->capture_default_str();
-  sub->add_option("--time-limit", settings->time_limit, "such as 10m or 1h30m");
-  sub->add_option("--memory", settings->memory,
+  sub->add_option("--time-limit", job->time_limit, "such as 10m or 1h30m");
+  sub->add_option("--memory", job->memory,
                   "that an open layer takes: buffers of the weights' size, which it cannot do without, dual "
                   "state, and "
                   "cached activations as far as they fit; inspect tells")
       ->capture_default_str();
-  sub->add_option("--mode", settings->mode, "standard or paper")->capture_default_str();
-  sub->add_option("--search", settings->search, "labels, auto (everything for dense layers) or full")
+  sub->add_option("--mode", job->mode, "standard or paper")->capture_default_str();
+  sub->add_option("--search", job->search, "labels, auto (everything for dense layers) or full")
       ->capture_default_str();
-  sub->add_option("--keep", settings->keep, "best (by validation accuracy) or last")->capture_default_str();
-  sub->add_option("--seed", settings->refine.seed, "order of the samples")
+  sub->add_option("--keep", job->keep, "best (by validation accuracy) or last")->capture_default_str();
+  sub->add_option("--seed", job->refine.seed, "order of the samples")
       ->check(whole_number())
       ->capture_default_str();
-  CLI::Option* run = sub->add_option("--run", settings->run_folder, "folder for log.jsonl and checkpoints");
-  sub->add_option("--resume", settings->resume_folder,
+  CLI::Option* run = sub->add_option("--run", job->run_folder, "folder for log.jsonl and checkpoints");
+  sub->add_option("--resume", job->resume_folder,
                   "go on with the run in this folder, with its settings; -o, --time-limit, --passes and "
                   "--keep may be given "
                   "anew")
       ->check(CLI::ExistingDirectory)
       ->excludes(run);
   add_common_options(*sub, common);
-  sub->callback([settings, sub, &common] {
-    settings->given = given_options(*sub);
-    common.exit_code = refine(common, *settings);
-  });
+  return {sub, [job, sub, &common] {
+            job->given = given_options(*sub);
+            return refine(common, *job);
+          }};
 }
 
 }  // namespace lwsvm::cli

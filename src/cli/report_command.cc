@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/report_pages.h"
+#include "pages/run_report.h"
+#include "report/json_text.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -12,7 +12,7 @@ struct ReportCommand {
   std::vector<std::string> runs;
   std::string output = "report.html";
   bool no_images = false;
-  ReportOptions options;
+  pages::ReportOptions options;
 };
 
 int report(const Common& common, ReportCommand command) {
@@ -20,7 +20,7 @@ int report(const Common& common, ReportCommand command) {
   command.options.images = !command.no_images;
   command.options.data_dir = common.data_dir;
   command.options.threads = common.threads;
-  const ReportOutcome outcome = write_run_report(command.runs, command.output, command.options);
+  const pages::ReportOutcome outcome = pages::write_run_report(command.runs, command.output, command.options);
   for (const std::string& warning : outcome.warnings) terminal.line("warning: {}", warning);
   if (common.json) {
     const nlohmann::ordered_json result{
@@ -34,7 +34,7 @@ int report(const Common& common, ReportCommand command) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Common& common) {
+Command add_report(CLI::App& app, Common& common) {
   auto command = std::make_shared<ReportCommand>();
   CLI::App* sub = app.add_subcommand("report", "one HTML page about runs: curves, layer updates, images");
   sub->add_option("runs", command->runs, "run folders, as given to --run")->required();
@@ -45,7 +45,7 @@ void add_report(CLI::App& app, Common& common) {
   sub->add_flag("--no-images", command->no_images,
                 "do not evaluate the networks: no confusion matrices, images and filters");
   add_common_options(*sub, common);
-  sub->callback([command, &common] { common.exit_code = report(common, *command); });
+  return {sub, [command, &common] { return report(common, *command); }};
 }
 
 }  // namespace lwsvm::cli

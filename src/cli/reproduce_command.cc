@@ -1,88 +1,28 @@
 // lwsvm reproduce: the paper's experiments, and its tables with our figures beside the paper's.
 #include <fmt/ranges.h>
 
-#include <filesystem>
-
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "cli/json_text.h"
-#include "cli/report_pages.h"
-#include "cli/reproduce_parts.h"
-#include "cli/reproduce_plan.h"
-#include "cli/reproduce_results.h"
+#include "cli/run_display.h"
+#include "report/json_text.h"
+#include "reproduce/reproduction.h"
 
 namespace lwsvm::cli {
 namespace {
 
-std::string described(const Part& part) {
-  if (const auto* training = std::get_if<TrainSettings>(&part.settings))
-    return fmt::format("{} epochs of {}{}", training->train.epochs, training->train.solver,
-                       part.from.empty() ? "" : (part.extends ? ", going on with " : ", from ") + part.from);
-  return fmt::format("LW-SVM from {}, --mode {}", part.from, std::get<RefineSettings>(part.settings).mode);
-}
-
-// What was finished before. Throws Error, before hours of work are done, if a folder holds another run.
-PartResults finished_results(const Plan& plan) {
-  PartResults results;
-  for (const Part& part : plan.parts)
-    if (auto finished = finished_result(part)) results[part.name] = std::move(*finished);
-  return results;
-}
-
-void write_page(const Common& common, const Plan& plan, const PartResults& results, Terminal& terminal) {
-  ReportOptions options;
-  options.title = plan.title;
-  options.table = report_table(plan, results);
-  options.data_dir = common.data_dir;
-  options.threads = common.threads;
-  const std::filesystem::path out = plan.options.out;
-  std::vector<std::string> folders;
-  for (const Part& part : plan.parts) folders.push_back((out / part.name).string());
-  for (const std::string& warning :
-       write_run_report(folders, (out / "report.html").string(), options).warnings)
-    terminal.line("report.html: {}", warning);
-}
-
-void print(const Common& common, const Plan& plan, const PartResults& results) {
+int run_reproduce(const Common& common, const reproduce::ReproduceOptions& options) {
+  const InterruptGuard guard;
+  Terminal terminal(stderr, common.quiet);
+  RunDisplay display(terminal);
+  const reproduce::Reproduction done = reproduce::reproduce(options, run_context(common, terminal, &display));
+  if (!done.finished) return interrupt_exit_code();
   if (common.json)
-    fmt::print("{}\n", json_text(results_json(plan, results)));
+    fmt::print("{}\n", json_text(reproduce::results_json(done.plan, done.results)));
   else
     fmt::print("{}\n{}\n-> {}: table.md, table.csv, table.tex, results.json, report.html\n",
-               readable_table(plan, results).str(), plan.caption, plan.options.out);
-}
-
-int reproduce(Common common, const ReproduceOptions& options) {
-  Terminal terminal(stderr, common.quiet);
-  if (!common.data_dir.empty()) common.data_dir = std::filesystem::absolute(common.data_dir).string();
-  const Plan plan = make_plan(options);
-  PartResults results = finished_results(plan);
-  const InterruptGuard guard;
-  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
-    const Part& part = plan.parts[i];
-    const std::string place = fmt::format("part {} of {}, {}", i + 1, plan.parts.size(), part.name);
-    if (results.contains(part.name)) {
-      terminal.line("{}: was finished before", place);
-    } else {
-      terminal.line("{}: {}", place, described(part));
-      RunResult run;
-      try {
-        run = run_part(common, plan, part, terminal);
-      } catch (const Interrupted&) {  // before it had begun
-        run.over = false;
-        run.exit_code = interrupt_exit_code();
-      }
-      if (!run.over) {
-        terminal.line("stopped in {}; the same command goes on with it", place);
-        return run.exit_code;
-      }
-      results[part.name] = std::move(run.values);
-    }
-    if (!part.from.empty()) check_start(part, results[part.name], results.at(part.from));
-    write_results(plan, results);  // a reproduction of days can be looked at while it runs
-  }
-  write_page(common, plan, results, terminal);
-  print(common, plan, results);
-  return done;
+               reproduce::readable_table(done.plan, done.results).str(), done.plan.caption,
+               done.plan.options.out);
+  return ExitCode::done;
 }
 
 constexpr const char* kReproduceFooter = R"(Parts, one run folder each in DIR, for each solver S:
@@ -99,11 +39,12 @@ network cifar/4 in half an hour.)";
 
 }  // namespace
 
-void add_reproduce(CLI::App& app, Common& common) {
-  auto options = std::make_shared<ReproduceOptions>();
+Command add_reproduce(CLI::App& app, Common& common) {
+  auto options = std::make_shared<reproduce::ReproduceOptions>();
   CLI::App* sub = app.add_subcommand("reproduce", "run an experiment of the paper and print its table");
   sub->footer(kReproduceFooter);
-  sub->add_option("experiment", options->experiment, fmt::format("{}", fmt::join(experiment_names(), ", ")))
+  sub->add_option("experiment", options->experiment,
+                  fmt::format("{}", fmt::join(reproduce::experiment_names(), ", ")))
       ->required();
   sub->add_option("--scale", options->scale, "full (as in the paper) or quick")->capture_default_str();
   sub->add_option("--solvers", options->solvers, "of adagrad, adadelta, adam, separated by commas")
@@ -122,7 +63,7 @@ void add_reproduce(CLI::App& app, Common& common) {
   sub->add_option("--arch", options->arch, "another network: see lwsvm train --help");
   sub->add_option("--data", options->data, "another data set: see lwsvm train --help");
   add_common_options(*sub, common);
-  sub->callback([options, &common] { common.exit_code = reproduce(common, *options); });
+  return {sub, [options, &common] { return run_reproduce(common, *options); }};
 }
 
 }  // namespace lwsvm::cli

@@ -13,14 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "lwsvm/data.h"
+
 namespace lwsvm {
-
-struct ImageShape {
-  int channels = 0, height = 0, width = 0;
-
-  std::int64_t size() const { return std::int64_t{channels} * height * width; }
-  bool operator==(const ImageShape&) const = default;
-};
 
 std::string to_string(const ImageShape& shape);  // "1x28x28": channels, height, width
 

@@ -1,0 +1,88 @@
+// Images with labels: a known data set, a file, or samples of the caller's own.
+//
+//   Data fashion = Data::load("fashion-mnist");
+//   Data mine = Data::copy({.shape = {1, 8, 8}, .classes = 3, .train = &my_samples});
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lwsvm {
+
+struct DataSet;
+
+struct ImageShape {
+  int channels = 0, height = 0, width = 0;
+
+  std::int64_t size() const { return std::int64_t{channels} * height * width; }
+  bool operator==(const ImageShape&) const = default;
+};
+
+// The caller's own samples, numbered from 0.
+class SampleReader {
+ public:
+  virtual ~SampleReader() = default;
+
+  virtual std::int64_t size() const = 0;
+  virtual int label(std::int64_t index) const = 0;  // 0 to classes - 1
+  // Writes channels x height x width numbers, one channel after the other.
+  virtual void read(std::int64_t index, float* values) const = 0;
+};
+
+// A handle: copies share their samples.
+class Data {
+ public:
+  // fashion-mnist, mnist, cifar10, cifar100, synthetic[:options], or a path: a folder of IDX files or CIFAR
+  // batches, an .npz. Known data sets are looked for in `data_dir` and in the cache folder.
+  static Data load(const std::string& name_or_path, const std::string& data_dir = "");
+
+  struct Parts {
+    ImageShape shape{};
+    int classes = 0;                           // 0: the largest label plus one
+    const SampleReader* train = nullptr;       // needed
+    const SampleReader* validation = nullptr;  // null: split from `train`
+    const SampleReader* test = nullptr;        // null: none
+    std::vector<std::string> class_names{};
+    std::string name = "samples";  // a network remembers it, and its split into training and validation
+  };
+  static Data copy(const Parts& parts);  // every sample is read once
+
+  const std::string& name() const;
+  const ImageShape& shape() const;
+  int classes() const;
+  std::int64_t train_size() const;       // before any are taken for validation
+  std::int64_t validation_size() const;  // of a validation part that comes with the data
+  std::int64_t test_size() const;
+
+  const std::shared_ptr<const DataSet>& set() const { return set_; }  // for the library itself
+
+ private:
+  explicit Data(std::shared_ptr<const DataSet> set) : set_(std::move(set)) {}
+
+  std::shared_ptr<const DataSet> set_;
+};
+
+// What a network is asked to do with the data.
+struct TaskSettings {
+  // Taken from the training set: a count ("5000") or a fraction ("0.1"). Empty: as the network was trained,
+  // else 10000 for the MNISTs, 5000 for the CIFARs, otherwise a tenth.
+  std::string validation{};
+  std::optional<std::uint64_t> split_seed{};  // absent: as the network was trained, else 0
+  std::vector<float> margins{};               // classes x classes, row = predicted, column = true; empty: 0-1
+  std::string augment{};  // copies that join the training part: "flip", "shift2", "flip,shift2"
+};
+
+// How pixels become the network's input:  (x / scale - mean) / deviation. If nothing is given: as the network
+// remembers; for a network of another program that does not, as trying the known ways shows.
+struct PixelSettings {
+  std::string name{};  // 0-255, 0-1, -1..1, mnist, fashion-mnist, imagenet, cifar; or the numbers:
+  std::optional<double> scale{};
+  std::vector<double> mean{}, deviation{};  // one number, or one per channel
+  bool per_pixel = false;                   // for new networks: of each pixel over the training part
+  bool anyway = false;                      // go on where trying does not tell
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,58 @@
+// A network: read from an ONNX file, changed by train() and refine(), written to an ONNX file.
+//
+// A file of another program comes back as it was, with only the changed weights replaced; weights are always
+// such as the file can hold, float16 included.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lwsvm {
+
+struct LayerInfo {
+  std::string name;     // as refine takes it
+  std::string kind;     // "Conv", "Gemm", "Relu", ...; "Input" of what goes in
+  std::string details;  // "5x5 pad 2"; may be empty
+  std::vector<std::int64_t> output_shape;
+  std::int64_t parameters = 0;
+  bool has_weights = false;
+  std::string why_not_refinable;  // of a layer with weights; empty: it can be refined
+};
+
+// A handle: copies are cheap, and changing one leaves the others as they are.
+class Network {
+ public:
+  Network() = default;  // empty: train() builds one
+  // `output_name` says which output holds the scores, where a file has several.
+  static Network load(const std::string& path, const std::string& output_name = "");
+
+  bool empty() const { return state_ == nullptr; }
+  void save(const std::string& path) const;  // whole or not at all
+
+  std::vector<LayerInfo> layers() const;
+  std::int64_t parameters() const;
+  int classes() const;
+  std::vector<std::int64_t> input_shape() const;
+  std::vector<float> weights(const std::string& layer) const;  // its weights, then its biases
+
+  std::string arch() const;                             // what it was built from; empty: not known
+  std::string data() const;                             // what it was trained on; empty: not known
+  std::string producer() const;                         // the program that wrote its file
+  std::optional<double> lambda() const;                 // weight of the regulariser that it was trained with
+  std::vector<std::string> notes() const;               // what its user should know about its file
+  std::map<std::string, std::string> metadata() const;  // whatever else the file says
+  void set_metadata(const std::string& key, const std::string& value);
+
+  struct State;  // for the library itself
+  explicit Network(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const;  // throws Error if it is empty
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace lwsvm

@@ -1,0 +1,11 @@
+// Which lwsvm this is.
+#pragma once
+
+#include <string>
+
+namespace lwsvm {
+
+const char* version();       // "0.1.0"
+std::string version_line();  // "lwsvm 0.1.0 (3975103, GNU 12.2.0, Release)"
+
+}  // namespace lwsvm

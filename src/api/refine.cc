@@ -1,0 +1,108 @@
+#include "lwsvm/refine.h"
+
+#include "api/network_state.h"
+#include "api/settings.h"
+#include "base/units.h"
+#include "report/table.h"
+#include "run/refinement_run.h"
+
+namespace lwsvm {
+namespace {
+
+class RefineCallbacks final : public run::RunObserver {
+ public:
+  explicit RefineCallbacks(const RefineSettings& settings) : settings_(settings) {}
+
+  void on_open(int pass, const std::string& layer) override {
+    now_ = {};
+    now_.pass = pass;
+    now_.layer = layer;
+    tell();
+  }
+  void on_solve(const SolveProgress& progress, double /*seconds*/) override {
+    now_.epoch = progress.epoch;
+    now_.primal = progress.primal;
+    now_.dual = progress.dual;
+    now_.gap = progress.gap;
+    tell();
+  }
+  void on_sweep(const SweepProgress& progress) override {
+    now_.fraction = progress.fraction;
+    tell();
+  }
+  void on_update(const LayerUpdate& update, double /*seconds*/) override {
+    if (settings_.on_update && !settings_.on_update(run::to_public(update))) stop_ = true;
+  }
+  bool stop_requested() override { return stop_; }
+
+ private:
+  void tell() {
+    if (settings_.on_progress && !settings_.on_progress(now_)) stop_ = true;
+  }
+
+  const RefineSettings& settings_;
+  RefineProgress now_;
+  bool stop_ = false;
+};
+
+run::RefineJob job_of(const RefineSettings& settings) {
+  run::RefineJob job;
+  job.task = task_options(settings.task);
+  job.normalize = normalize_options(settings.pixels);
+  job.layers = settings.layers;
+  if (settings.search_lambda)
+    job.lambda = "auto";
+  else if (settings.lambda)
+    job.lambda = fmt::format("{}", *settings.lambda);
+  job.centre = settings.centre;
+  job.moves = settings.moves;
+  job.search = settings.search;
+  job.keep = settings.keep;
+  job.mode = settings.mode;
+  job.memory = std::to_string(settings.memory);
+  if (settings.time_limit > 0) job.time_limit = fmt::format("{:.3f}s", settings.time_limit);
+  job.refine.mu = settings.mu;
+  job.refine.passes = settings.passes;
+  job.refine.patience = settings.patience;
+  job.refine.gap = settings.gap;
+  job.refine.max_epochs = settings.max_epochs;
+  job.refine.batch = settings.batch;
+  job.refine.seed = settings.seed;
+  return job;
+}
+
+}  // namespace
+
+RefineSummary refine(Network& network, const Data& data, const RefineSettings& settings) {
+  CallbackMessages messages(settings.on_message);
+  RefineCallbacks callbacks(settings);
+  run::RefineJob job = job_of(settings);
+  job.input = network.state().path;
+  run::Refined refined = run::run_refinement(std::move(job), {settings.threads, "", &messages, {&callbacks}},
+                                             run_input(network, data));
+  network = network_of(refined.model);
+  return std::move(refined.summary);
+}
+
+std::string RefineSummary::brief_report() const {
+  return fmt::format("objective {:.5f} -> {:.5f} in {} moves ({} rejected) and {}; {}", start.objective,
+                     end.objective, moves, rejected, format_duration(seconds), reason);
+}
+
+std::string RefineSummary::full_report() const {
+  Table table({"pass", "move", "form", "objective before", "after", "val", "time", "outcome"});
+  for (const RefineUpdate& u : updates)
+    table.add({std::to_string(u.pass), u.layer, u.form, fmt::format("{:.5f}", u.before),
+               fmt::format("{:.5f}", u.after),
+               u.val_accuracy ? fmt::format("{:.2f}%", 100 * *u.val_accuracy) : "",
+               format_duration(u.seconds), u.accepted ? u.reason : "rejected: " + u.reason});
+  return fmt::format(
+      "start:  {}\n{}end:    {}\nlambda {:.4g} around {}; {} moves, {} rejected, {} rises, {} passes, "
+      "{}\n{}; "
+      "{}\n",
+      to_string(start), updates.empty() ? "" : table.str(), to_string(end), lambda,
+      centre == "start" ? "the start" : centre, moves, rejected, rises, passes, format_duration(seconds),
+      reason, kept);
+}
+
+}  // namespace lwsvm

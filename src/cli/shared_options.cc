@@ -1,0 +1,109 @@
+// Options that several commands have in common.
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
+#include "cli/commands.h"
+
+namespace lwsvm::cli {
+
+void add_common_options(CLI::App& command, Common& common) {
+  command.add_option("--threads", common.threads, "threads to use (default: all cores)")
+      ->check(CLI::Range(1, 4096));
+  command.add_flag("-q,--quiet", common.quiet, "no chatter on standard error");
+  command.add_flag("--json", common.json, "print the result as one JSON object on standard output");
+  command.add_option("--data-dir", common.data_dir,
+                     "folder with the data sets (default: the XDG cache folder)");
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (mistake == std::errc() && end == text.data() + text.size()) return {};
+        return fmt::format("'{}' is no whole number from 0 to {}", text, UINT64_MAX);
+      },
+      "");
+}
+
+void add_output_name_option(CLI::App& command, std::string& name) {
+  command.add_option("--output-name", name,
+                     "which output of the file holds the scores, where it has several (default: the only one "
+                     "of real numbers)");
+}
+
+std::vector<std::string> given_options(const CLI::App& command) {
+  static const std::vector<std::string> kAnyTime{"--threads",  "--quiet",  "--json",
+                                                 "--data-dir", "--resume", "--anyway"};
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && std::ranges::find(kAnyTime, option->get_name()) == kAnyTime.end())
+      names.push_back(option->get_name());
+  return names;
+}
+
+run::RunContext run_context(const Common& common, Terminal& terminal, run::RunObserver* observer) {
+  run::RunContext context;
+  context.threads = common.threads;
+  context.data_dir = common.data_dir;
+  context.messages = &terminal;
+  if (observer) context.observers.push_back(observer);
+  return context;
+}
+
+void add_task_options(CLI::App& command, run::TaskOptions& task) {
+  command
+      .add_option(
+          "--data", task.data,
+          "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
+          "batches, an .npz")
+      ->capture_default_str();
+  command.add_option(
+      "--val", task.validation,
+      "validation samples taken from the training set: a count or a fraction (default: 10000 for the "
+      "MNISTs, 5000 for the CIFARs, otherwise a tenth)");
+  command
+      .add_option("--split-seed", task.split_seed,
+                  "seed of that split (default: 0, or as the network was trained)")
+      ->check(whole_number());
+  command.add_option("--delta", task.delta,
+                     "CSV file with the margin matrix, C x C, row = predicted, column = true");
+}
+
+void add_loss_option(CLI::App& command, run::TaskOptions& task) {
+  command.add_option("--loss", task.loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
+      ->capture_default_str();
+}
+
+void add_augment_option(CLI::App& command, run::TaskOptions& task) {
+  command.add_option(
+      "--augment", task.augment,
+      "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
+      "or both, as in flip,shift2");
+}
+
+void add_normalize_options(CLI::App& command, run::NormalizeOptions& normalize) {
+  command.add_option(
+      "--normalize", normalize.name,
+      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
+      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
+  command.add_option("--scale", normalize.scale, "pixels are divided by this first (MNIST: 256)");
+  command.add_option("--mean", normalize.mean,
+                     "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
+  command.add_option("--std", normalize.deviation, "then divided by this: one number or one a channel");
+}
+
+void add_anyway_option(CLI::App& command, run::NormalizeOptions& normalize) {
+  command.add_flag("--anyway", normalize.anyway,
+                   "go on where a network of another program seems to guess, or where trying the known "
+                   "normalisations does not tell which is its own");
+}
+
+void add_per_pixel_option(CLI::App& command, run::NormalizeOptions& normalize) {
+  command.add_flag("--per-pixel", normalize.per_pixel,
+                   "mean and deviation of each pixel over the training part");
+}
+
+}  // namespace lwsvm::cli

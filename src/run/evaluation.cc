@@ -1,0 +1,68 @@
+#include "run/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "model/onnx_reader.h"
+#include "net/evaluator.h"
+#include "run/centre.h"
+#include "run/model_input.h"
+
+namespace lwsvm::run {
+namespace {
+
+Model model_of(const EvaluateJob& job, RunInput& input) {
+  return input.model ? std::move(*input.model) : read_onnx(job.model, job.output_name);
+}
+
+// The objective is that of the network's training, unless another loss is asked for.
+TaskOptions task_of(const EvaluateJob& job, const RunContext& context, const ModelInfo& info) {
+  TaskOptions task = job.task;
+  if (const auto known = info.metadata.find("lwsvm.loss"); known != info.metadata.end() && !job.loss_given)
+    task.loss = known->second;
+  if (!context.data_dir.empty()) task.data_dir = context.data_dir;
+  return task;
+}
+
+}  // namespace
+
+Evaluated run_evaluation(EvaluateJob job, const RunContext& context, RunInput input) {
+  Model model = model_of(job, input);
+  const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
+  const SampleView& samples = task.part(job.split);
+  const Threads threads = start_threads(context.threads, *context.messages);
+  fit_input(model, job.normalize, task.data, threads, *context.messages);
+  const LossSums sums = Evaluator(model.graph, threads).evaluate(samples, task.loss);
+  if (!std::isfinite(sums.mean_loss()))
+    fail("eval",
+         "{}: the loss on the {} samples of {} is not a finite number: activations or scores are too large "
+         "for float32; check how the pixels are normalised (--normalize, --scale)",
+         job.model.empty() ? "the network" : job.model, job.split, task.data.name);
+  EvaluateSummary summary;
+  summary.lambda = job.lambda.value_or(model.info.lambda.value_or(0.0));
+  summary.regulariser = regulariser_in_file(model, job.model, summary.lambda, job.centre, *context.messages);
+  summary.loss = sums.mean_loss();
+  summary.objective = summary.regulariser + summary.loss;
+  summary.accuracy = sums.accuracy();
+  summary.samples = sums.samples;
+  summary.correct = sums.correct;
+  return {summary, task.data.name};
+}
+
+std::vector<float> run_scores(EvaluateJob job, const RunContext& context, RunInput input) {
+  Model model = model_of(job, input);
+  const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
+  const SampleView& samples = task.part(job.split);
+  const Threads threads = start_threads(context.threads, *context.messages);
+  fit_input(model, job.normalize, task.data, threads, *context.messages);
+  const std::int64_t classes = class_count(model.graph);
+  std::vector<float> scores(static_cast<std::size_t>(samples.size() * classes));
+  Evaluator(model.graph, threads)
+      .for_scores(samples, [&](std::int64_t first, std::int64_t count, const float* rows) {
+        std::copy_n(rows, count * classes, scores.begin() + first * classes);
+      });
+  return scores;
+}
+
+}  // namespace lwsvm::run

@@ -1,0 +1,398 @@
+#include "run/refinement_run.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/interruptible_source.h"
+#include "base/nearest.h"
+#include "base/sample_subset.h"
+#include "base/stopwatch.h"
+#include "base/units.h"
+#include "lwsvm/refine_state.h"
+#include "lwsvm/refiner.h"
+#include "model/onnx_reader.h"
+#include "model/onnx_writer.h"
+#include "model/storage.h"
+#include "run/centre.h"
+#include "run/checkpoint_writer.h"
+#include "run/judged_part.h"
+#include "run/log_writer.h"
+#include "run/model_input.h"
+#include "run/refine_choices.h"
+#include "run/result_json.h"
+#include "run/run_folder.h"
+#include "run/stop_policy.h"
+
+namespace lwsvm::run {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::json;
+
+// What a run finds out when it begins, and must not find otherwise when it is resumed.
+struct RefineFindings {
+  std::string lambda;  // chosen, or as given
+  JudgedPart judged;
+  Quality start;
+  std::string centre_file;  // where a centre at the start came from, absolute
+
+  template <typename Self, typename Visit>
+  static void fields(Self& self, const Visit& visit) {  // run/settings.h
+    visit("lambda", self.lambda);
+    JudgedPart::fields(self.judged, visit);
+    visit("start", self.start);
+    visit("centre_file", self.centre_file);
+  }
+};
+
+// A resumed run need not choose again: what was found takes the place of what was asked.
+json settings_with(const RefineJob& job, const RefineFindings& found) {
+  json settings = settings_of(job);
+  settings.update(settings_of(found));
+  return settings;
+}
+
+RefineFindings findings_of(const SavedRun& saved) {
+  RefineFindings found;
+  try {
+    take_settings(saved.settings, found);
+  } catch (const json::exception& error) {
+    fail_other_version(saved.folder, error.what());
+  }
+  return found;
+}
+
+template <typename T>
+T pick(const char* option, const std::string& word, const std::vector<std::pair<std::string, T>>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    names.push_back(name);
+  }
+  fail_unknown("refine", option, word, names);
+}
+
+// Networks of other programs: nobody knows what they were trained on, also after lwsvm refined them. Ours say
+// so; validation samples that come apart from the training set are there for that purpose.
+bool may_know_validation(const ModelInfo& info, const Task& task) {
+  return task.validation.size() > 0 && task.data.validation.empty() && is_foreign(info);
+}
+
+std::string default_output(const fs::path& input) {
+  return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
+}
+
+// F as the paper has it, over all layers and around zero.
+bool is_papers_objective(const RefineOptions& options) {
+  return options.mode == RefineMode::paper || options.regularise_all;
+}
+
+// A resumed run (`found`) has the centre's weights in its checkpoint.
+Centre centre_for(const RefineJob& job, const RefineOptions& options, const Model& model,
+                  const RefineFindings* found, Messages& messages) {
+  if (is_papers_objective(options)) {
+    if (!job.centre.empty() && job.centre != "zero")
+      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}", job.centre);
+    return {};
+  }
+  if (found) return noted_centre(model.info, found->centre_file);
+  return choose_centre(job.centre, model, options.layers, job.input, messages);
+}
+
+// All but lambda.
+RefineOptions refine_options(const RefineJob& job, const Model& model, Messages& messages) {
+  RefineOptions options = job.refine;
+  options.layers = chosen_layers(job.layers, model, messages);
+  options.as_stored = [&model](int node, std::span<float> weights) {
+    return round_to_storage(model, node, weights);
+  };
+  options.moves = pick<Moves>(
+      "moves", job.moves, {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
+  // With a time limit the time is used: the best network is kept in any case.
+  constexpr int passes = 10, patience = 12;
+  if (!options.passes && job.time_limit.empty()) options.passes = passes;
+  if (!options.patience && job.time_limit.empty() && options.moves != Moves::layers)
+    options.patience = patience;
+  options.search =
+      pick<Search>("search", job.search,
+                   {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
+  options.keep = pick<Keep>("keep", job.keep, {{"best", Keep::best}, {"last", Keep::last}});
+  options.mode =
+      pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
+  options.memory = parse_bytes(job.memory, "memory");
+  return options;
+}
+
+void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
+                   const Regulariser& regulariser, const std::string& output, Model& model) {
+  model.info.lambda = options.lambda;
+  if (is_papers_objective(options))
+    forget_centre(model.info);
+  else
+    note_centre(centre, regulariser, output, model);
+  model.info.data = task.data.name;
+  model.info.metadata["lwsvm.loss"] = job.task.loss;
+  note_split(task.choice, model.info);
+}
+
+void announce(const RefineJob& job, const Model& model, const Regulariser& regulariser, const Centre& centre,
+              const Quality& start, const Threads& threads, Messages& messages) {
+  const auto named = [](const std::string& file) { return file.empty() ? "the network as it is" : file; };
+  messages.line("{}: {} parameters, {} of them opened, lambda {:.4g} around {}, {} threads", named(job.input),
+                format_count(static_cast<std::int64_t>(model.graph.parameters().size())),
+                format_count(regulariser.size()), regulariser.lambda(),
+                centre.at_start ? named(centre.file.string()) : "zero", threads.count());
+  messages.line("start: {}", to_string(start));
+}
+
+std::optional<RunLog> open_log(const RefineJob& job, const json& settings, const Task& task,
+                               const RefineOptions& options, const Quality& start,
+                               const std::optional<SavedRun>& saved) {
+  if (job.run_folder.empty()) return std::nullopt;
+  if (saved) {
+    RunLog log(job.run_folder, saved->log_offset);
+    if (settings != saved->settings) log.write({{"type", "resume"}, {"settings", settings}});
+    return log;
+  }
+  RunLog log(job.run_folder);
+  auto record = run_record("refine", settings, task);
+  record["lambda"] = options.lambda;
+  record["start"] = json(start);
+  log.write(record);
+  return log;
+}
+
+// Every accepted update changes weights, and no other does.
+bool is_unchanged(const Refiner& refiner, const RefineOptions& options) {
+  return options.keep == Keep::last ? refiner.updates() == refiner.rejected() : refiner.best_move() == 0;
+}
+
+std::string kept_text(const Refiner& refiner, const RefineOptions& options, const char* kept) {
+  if (options.keep == Keep::last) return fmt::format("the network of the last move is {}", kept);
+  if (refiner.best_move() == 0)
+    return fmt::format("nothing was better than the start, which is {} as it was", kept);
+  const std::string which =
+      fmt::format("the best network, that of move {} of {}", refiner.best_move(), refiner.updates());
+  return refiner.kept_share() == 1 ? fmt::format("{}, is {}", which, kept)
+                                   : fmt::format("{:.0f}% of the way from the start to {}, is {}",
+                                                 100 * refiner.kept_share(), which, kept);
+}
+
+RefineSummary summary_of(const Refiner& refiner, RefineEnd end) {
+  RefineSummary summary;
+  summary.moves = refiner.updates();
+  summary.rejected = refiner.rejected();
+  summary.rises = refiner.rises();
+  summary.passes = refiner.pass();
+  summary.dual_bytes = refiner.dual_bytes();
+  summary.finished = end != RefineEnd::stopped;
+  summary.reason = to_string(end);
+  summary.lambda = refiner.regulariser().lambda();
+  summary.centre = refiner.regulariser().centre().empty() ? "zero" : "start";
+  return summary;
+}
+
+// The moves of a run, for its summary.
+class UpdateList final : public RunObserver {
+ public:
+  void on_update(const LayerUpdate& u, double /*seconds*/) override { updates_.push_back(to_public(u)); }
+  std::vector<RefineUpdate> take() { return std::move(updates_); }
+
+ private:
+  std::vector<RefineUpdate> updates_;
+};
+
+// Some samples of a source, or all of them.
+class PartOf {
+ public:
+  PartOf(const SampleSource& source, std::int64_t count, std::uint64_t seed) : all_(source) {
+    if (count > 0) some_.emplace(source, judged_samples(source.size(), count, seed));
+  }
+  const SampleSource& samples() const { return some_ ? *some_ : all_; }
+
+ private:
+  const SampleSource& all_;
+  std::optional<SampleSubset> some_;
+};
+
+JudgedPart choose_what_is_judged(const RefineJob& job, const RefineOptions& options, const Model& model,
+                                 const Task& task, double time_limit, const Threads& threads,
+                                 Messages& messages) {
+  if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return {};
+  if (job.limit_counts_all_starts) return {};  // whoever asks for that compares objectives
+  const JudgedPart judged = choose_judged_part(model, task, time_limit, threads);
+  if (judged.training > 0)
+    messages.line(
+        "one look at all samples would take too much of {}: the objective is taken over {} of {} training "
+        "samples, drawn at random, the accuracies over as many and over {} of {} validation samples; in "
+        "sweeps, "
+        "over all training samples",
+        job.time_limit, format_count(judged.training), format_count(task.training.size()),
+        format_count(judged.validation), format_count(task.validation.size()));
+  if (!judged.test) messages.line("the test part is left out for the same reason: lwsvm eval looks at it");
+  return judged;
+}
+
+// What the network is worth before anything is done to it, and lambda, which may depend on that. Both go into
+// the options; returned is the quality with the test part, if that is looked at.
+Quality measure_start(const RefineJob& job, const JudgedPart& judged, const SampleSource& training,
+                      const SampleSource& validation, bool centred_at_start, Model& model, const Task& task,
+                      const Threads& threads, RefineOptions& options, StopPolicy& stop_policy,
+                      Messages& messages) {
+  const Stopwatch watch;
+  NetworkQuality start =
+      evaluate_start(model, training, validation, task.loss, Regulariser(model.graph, 0), threads);
+  options.evaluation_seconds = watch.seconds();
+  const double hinge = start.train_loss;
+  if (!std::isfinite(hinge))
+    fail("refine",
+         "{}: the loss on the training samples is not a finite number: activations or scores are too large "
+         "for float32; check how the pixels are normalised (--normalize, --scale)",
+         job.input.empty() ? "the network" : job.input);
+  options.lambda = lambda_for(job, model, options, centred_at_start, start, task, threads, messages);
+  start.objective = make_regulariser(model.graph, options).value(model.graph.parameters()) + hinge;
+  options.start = start;
+  const Stopwatch test_watch;
+  Quality quality = with_test(start, model, task, threads, judged.test);
+  stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
+  return quality;
+}
+
+}  // namespace
+
+RefineUpdate to_public(const LayerUpdate& update) {
+  RefineUpdate result;
+  result.pass = update.pass;
+  result.layer = update.layer;
+  result.form = update.form;
+  result.accepted = update.accepted;
+  result.reason = update.reason;
+  result.before = update.before;
+  result.after = update.after;
+  result.gap = update.gap;
+  result.train_accuracy = update.train_accuracy;
+  if (update.val_accuracy >= 0) result.val_accuracy = update.val_accuracy;
+  result.seconds = update.seconds;
+  return result;
+}
+
+Refined run_refinement(RefineJob job, const RunContext& context, RunInput input) {
+  const Stopwatch clock;
+  Messages& messages = *context.messages;
+  // Where the data lie is meant from the folder where the user is, and may change.
+  const std::string data_dir = context.data_dir.empty() ? "" : fs::absolute(context.data_dir).string();
+  std::optional<SavedRun> saved =
+      open_saved("refine", job, {"--passes", "--keep", "--time-limit", "--output"});
+  const RunOrigin origin(saved);
+  std::string output;
+  if (!input.in_memory) {
+    if (job.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
+    if (job.output.empty()) job.output = default_output(job.input);
+    output = origin.path(job.output);
+    check_output("refine", output, origin.path(job.input), job.run_folder);
+  }
+  if (!data_dir.empty()) job.task.data_dir = data_dir;
+
+  Model model = saved         ? std::move(saved->model)
+                : input.model ? std::move(*input.model)
+                              : read_onnx(job.input, job.output_name);
+  const Task task(origin.task(job.task), &model.info, std::move(input.data));
+  stop_if_interrupted("loading the data");
+  if (saved) check_same_data(*saved, task);
+  const Threads threads = start_threads(context.threads, messages);
+  fit_input(model, job.normalize, task.data, threads, messages);
+  const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
+  RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
+  RefineOptions options = refine_options(job, model, messages);
+  Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
+  options.centre = std::move(centre.weights);
+  if (centre.at_start && !centre.file.empty())
+    found.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
+  if (!saved) found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
+  const PartOf training(task.training, found.judged.training, options.seed);
+  const PartOf validation(task.validation, found.judged.validation, options.seed);
+  if (found.judged.training > 0) {
+    options.judged = found.judged.training;
+    options.moves = Moves::sweeps;
+  }
+  StopPolicy stop_policy(clock, time_limit);
+  stop_policy.reserve(0.2);
+  if (saved)
+    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
+  else
+    found.start = measure_start(job, found.judged, training.samples(), validation.samples(), centre.at_start,
+                                model, task, threads, options, stop_policy, messages);
+  found.lambda = fmt::format("{}", options.lambda);
+
+  constexpr const char* preparing = "preparing the first move";
+  InterruptibleSource all_training(task.training, preparing), judging(validation.samples(), preparing);
+  stop_if_interrupted(preparing);
+  Refiner refiner(model.graph, all_training, &judging, task.loss, options, threads);
+  all_training.disarm();  // from here on there is a network to write
+  judging.disarm();
+  if (!saved && may_know_validation(model.info, task))
+    messages.line(
+        "the network may have been trained on the {} validation samples; they then flatter it as it is, "
+        "and a better one may be rejected. Samples that it has not seen judge fairly: give them as x_val, "
+        "y_val of an .npz (--data)",
+        format_count(task.validation.size()));
+  note_refining(job, task, options, centre, refiner.regulariser(), output, model);
+  announce(job, model, refiner.regulariser(), centre, found.start, threads, messages);
+
+  const json settings = settings_with(job, found);
+  std::optional<RunLog> log = open_log(job, settings, task, options, found.start, saved);
+  Recorder recorder(context.observers);
+  recorder.count_seconds([&] { return refiner.seconds(); });
+  recorder.add(stop_policy);
+  UpdateList updates;
+  recorder.add(updates);
+  std::optional<LogWriter> log_writer;
+  std::optional<CheckpointWriter> checkpoints;
+  if (log) {
+    recorder.add(log_writer.emplace(*log));
+    recorder.add(checkpoints.emplace(
+        RunRecord{"refine", job.run_folder, settings, origin.folder(), checksum(task.data)}, model, as_read,
+        *log, [&](Checkpoint& checkpoint) { refiner.save(checkpoint); }));
+  }
+  if (saved) {
+    check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
+                       task.training.size() / task.training.copies());
+    refiner.restore(std::move(saved->checkpoint));
+    saved.reset();
+    if (job.limit_counts_all_starts) stop_policy.count_earlier(refiner.seconds());
+    messages.line("resuming in pass {}", refiner.pass() + 1);
+  } else if (checkpoints) {
+    checkpoints->save();  // so that a run can be resumed from its first moment on
+  }
+  recorder.begin_refining(options);
+  const RefineEnd end = refiner.run(recorder);
+  if (checkpoints) checkpoints->save();
+  refiner.keep_chosen(stop_policy.seconds_left());
+  if (is_unchanged(refiner, options))
+    model.info = as_read;
+  else
+    note_regulariser(refiner.regulariser(), model);
+  if (!input.in_memory) write_onnx(model, output);
+
+  const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
+  RefineSummary summary = summary_of(refiner, end);
+  summary.updates = updates.take();
+  summary.kept = kept_text(refiner, options, input.in_memory ? "kept" : "written");
+  messages.line("{}; {}{}", summary.reason, summary.kept,
+                unfinished && !job.run_folder.empty()
+                    ? fmt::format("; go on with `lwsvm refine --resume {}`", job.run_folder)
+                    : "");
+  summary.start = found.start;
+  summary.end = with_test(refiner.current(), model, task, threads, found.judged.test);
+  if (found.judged.training > 0) summary.judged_samples = found.judged.training;
+  summary.seconds = clock.seconds();
+  if (end == RefineEnd::out_of_time) summary.time_limit = job.time_limit;
+  summary.model = output;
+  if (log && summary.finished) write_end(*log, summary);
+  return {std::move(summary), std::move(model)};
+}
+
+}  // namespace lwsvm::run

@@ -1,0 +1,126 @@
+#include "run/task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "data/margin_csv.h"
+
+namespace lwsvm::run {
+namespace {
+
+constexpr const char* kSplitKey = "lwsvm.split";
+
+std::optional<SplitChoice> split_of(const ModelInfo& info, const DataSet& data) {
+  const auto known = info.metadata.find(kSplitKey);
+  if (known == info.metadata.end() || info.data != data.name) return {};
+  unsigned long long count = 0, seed = 0;
+  if (std::sscanf(known->second.c_str(), "val=%llu seed=%llu", &count, &seed) != 2) return {};
+  if (count >= data.train.size()) return {};  // another data set of that name
+  return SplitChoice{count, seed};
+}
+
+SplitChoice choose_split(const TaskOptions& options, const ModelInfo* info, const DataSet& data) {
+  if (!data.validation.empty()) {
+    if (!options.validation.empty() || options.split_seed)
+      fail("split", "{} has a validation part of its own (x_val); leave out --val and --split-seed",
+           data.name);
+    return {};
+  }
+  if (info && options.validation.empty() && !options.split_seed)
+    if (const auto known = split_of(*info, data)) return *known;
+  return {options.validation.empty() ? default_validation_count(data)
+                                     : parse_validation_count(options.validation, data.train.size()),
+          options.split_seed.value_or(0)};
+}
+
+MarginMatrix margins_for(const TaskOptions& options, int classes) {
+  if (!options.margins.empty()) return MarginMatrix(classes, options.margins);
+  if (options.delta.empty()) return MarginMatrix(classes);
+  return MarginMatrix(classes, read_margin_matrix(options.delta, classes));
+}
+
+}  // namespace
+
+NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
+  if (!name.empty()) {
+    if (scale || !mean.empty() || !deviation.empty() || per_pixel)
+      fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
+           name);
+    return named_normalization(name, white_of(data).value_or(255));
+  }
+  NormalizationOptions options;
+  options.scale = scale;
+  if (!mean.empty()) options.mean = parse_numbers("--mean", mean);
+  if (!deviation.empty()) options.std = parse_numbers("--std", deviation);
+  options.per_pixel = per_pixel;
+  options.validate();
+  return options;
+}
+
+Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<const DataSet> given)
+    : holder(given ? std::move(given)
+                   : std::make_shared<const DataSet>(load_data(options.data, options.data_dir))),
+      data(*holder),
+      choice(choose_split(options, info, data)),
+      split(split_samples(data.train.size(), choice.validation, choice.seed)),
+      train(data.train, split.train),
+      validation(data.validation.empty() ? SampleView(data.train, split.validation)
+                                         : SampleView(data.validation)),
+      test(data.test),
+      training(train, data.shape, parse_augmentation(options.augment, data.shape)),
+      loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
+
+void note_split(const SplitChoice& choice, ModelInfo& info) {
+  info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);
+}
+
+const SampleView& Task::part(const std::string& name) const {
+  const SampleView* view = name == "train"  ? &train
+                           : name == "val"  ? &validation
+                           : name == "test" ? &test
+                                            : nullptr;
+  if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
+  if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
+  return *view;
+}
+
+LossKind parse_loss(const std::string& name) {
+  if (name == "svm" || name == "hinge") return LossKind::hinge;
+  if (name == "ce" || name == "cross-entropy") return LossKind::cross_entropy;
+  fail_unknown("loss", "loss", name, std::vector<std::string>{"svm", "ce"});
+}
+
+int class_count(const Graph& graph) {
+  return static_cast<int>(element_count(graph.node(graph.scores()).shape));
+}
+
+void check_fit(const Model& model, const DataSet& data) {
+  const std::vector<int> inputs = model.graph.inputs();
+  if (inputs.size() != 1) fail("model", "the network has {} inputs; one is expected", inputs.size());
+  const Shape& wanted = model.graph.node(inputs[0]).shape;
+  const Shape given{data.shape.channels, data.shape.height, data.shape.width};
+  if (wanted != given)
+    fail("model", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
+         to_string(given));
+  check_network(model, data);
+}
+
+void check_network(const Model& model, const DataSet& data) {
+  const int classes = class_count(model.graph);
+  if (classes == 1)
+    fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
+  if (classes != data.classes)
+    fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
+  for (const Node& node : model.graph.nodes()) {
+    const auto begin = model.graph.parameters().begin() + node.trained.begin;
+    if (!std::all_of(begin, begin + node.trained.size, [](float w) { return std::isfinite(w); }))
+      fail("model",
+           "layer '{}' has weights that are not finite numbers; the file is damaged or its training diverged",
+           node.name);
+  }
+}
+
+}  // namespace lwsvm::run
