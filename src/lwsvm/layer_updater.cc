@@ -55,6 +55,12 @@ double RefineGround::flops_between(int first, int end) const {
   return static_cast<double>(total);
 }
 
+double RefineGround::update_flops(int node, double visits) const {
+  const double layer = flops_between(node, node + 1);
+  const double tail = flops_between(node + 1, static_cast<int>(graph.nodes().size()));
+  return static_cast<double>(train.size()) * 3 * flops_per_sample() + visits * (2 * layer + 2 * tail);
+}
+
 LayerUpdater::LayerUpdater(const RefineGround& ground)
     : ground_(ground), graph_(ground.graph), options_(ground.options) {}
 
@@ -97,7 +103,7 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
       return !out_of_time && !observer.stop_requested();
     });
     if (summary.reason == StopReason::interrupted && !out_of_time) return std::nullopt;
-    active_->work += solve_work(summary);
+    active_->work += ground_.update_flops(node, static_cast<double>(summary.visits));
     active_->dual_bytes = std::max(active_->dual_bytes, active_->problem->blocks().block_bytes());
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
@@ -116,16 +122,6 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
   update.seconds = active_->seconds();
   active_.reset();
   return result;
-}
-
-// To the layer and through it once for all samples, then, for each visit of a block, the layer forward and
-// its slope, its tail forward and back; and two evaluations of F.
-double LayerUpdater::solve_work(const Summary& summary) const {
-  const int node = active_->node;
-  const double layer = ground_.flops_between(node, node + 1);
-  const double tail = ground_.flops_between(node + 1, static_cast<int>(graph_.nodes().size()));
-  return static_cast<double>(ground_.train.size()) * 3 * ground_.flops_per_sample() +
-         static_cast<double>(summary.visits) * (2 * layer + 2 * tail);
 }
 
 // The layer's problem with `level` layers free, at the network's current weights.

@@ -41,6 +41,9 @@ struct RefineGround {
   double reserve() const { return 1.25 * evaluation_seconds; }
   double flops_per_sample() const { return flops_between(from + 1, static_cast<int>(graph.nodes().size())); }
   double flops_between(int first, int end) const;  // of the nodes first..end-1, forward
+  // Of a layer's update that visits so many blocks: to the layer and through it once for all samples; for
+  // each visit the layer forward and its slope, its tail forward and back; and two evaluations of F.
+  double update_flops(int node, double visits) const;
 };
 
 class LayerUpdater {
@@ -79,7 +82,6 @@ class LayerUpdater {
   void describe_solve(const Summary& summary, LayerUpdate& update) const;
   Candidate best_candidate(const Summary& summary, bool in_haste);
   void reject_overflow(LayerUpdate& update);
-  double solve_work(const Summary& summary) const;
   bool settle(const Candidate& candidate, const Summary& summary, MoveResult& result);
   int first_level(int node) const;
   LayerProblemOptions problem_options(int level) const;

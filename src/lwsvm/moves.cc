@@ -21,9 +21,18 @@ double MoveChooser::expected(std::size_t move) const {
   return record.rate * std::pow(kGrowthPerMove, record.age);
 }
 
-std::size_t MoveChooser::next() const {
+// The first that has not been opened since the last sweep.
+std::optional<std::size_t> MoveChooser::waiting_layer() const {
+  for (std::size_t move = 1; move < known_.size(); ++move)
+    if (!known_[move].tried || known_[move].age > known_[sweep].age) return move;
+  return std::nullopt;
+}
+
+std::size_t MoveChooser::next(bool layers_first) const {
   if (!known_[sweep].tried) return sweep;
   if (known_.size() > 1 && !known_[1].tried) return 1;
+  if (layers_first)
+    if (const std::optional<std::size_t> layer = waiting_layer()) return *layer;
   std::size_t best = sweep;
   for (std::size_t move = 0; move < known_.size(); ++move)
     if (expected(move) > expected(best)) best = move;

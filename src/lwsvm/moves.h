@@ -3,7 +3,7 @@
 // The one that is expected to gain most per unit of work. A move's last rate is what it is expected to gain,
 // a little more with every other move since then, so that each is tried now and then; a layer that has not
 // been opened yet is expected to gain a tenth of what the first sweep did. The first sweep comes first, then
-// the SVM layer, which is cheap and exact. So "sweeps first, layers to finish" comes out by itself.
+// the SVM layer, which is cheap and exact. After the longest sweep (sweep.h) every layer has its turn.
 //
 // Work is counted in floating-point operations, not in seconds: the same run makes the same choices every
 // time.
@@ -24,7 +24,8 @@ class MoveChooser {
 
   explicit MoveChooser(std::size_t layers) : known_(layers + 1) {}
 
-  std::size_t next() const;
+  // layers_first: every layer has its turn before anything else.
+  std::size_t next(bool layers_first = false) const;
   void count(std::size_t move, double gain, double work);
 
   std::vector<double> save() const;
@@ -37,6 +38,7 @@ class MoveChooser {
     double age = 0;   // moves since then
   };
   double expected(std::size_t move) const;
+  std::optional<std::size_t> waiting_layer() const;
 
   std::vector<Record> known_;
   double first_sweep_rate_ = 0;

@@ -167,7 +167,7 @@ bool Refiner::passes_done() const {
 std::size_t Refiner::next_move() const {
   if (in_turn()) return layer_index_ + 1;
   if (options_.moves == Moves::automatic && options_.passes && pass_ >= *options_.passes) return 1;
-  return options_.moves == Moves::sweeps ? MoveChooser::sweep : chooser_.next();
+  return options_.moves == Moves::sweeps ? MoveChooser::sweep : chooser_.next(sweeper_->has_grown());
 }
 
 // To linearise a layer takes a look at all samples, its candidates two more; a sweep can be cut anywhere.

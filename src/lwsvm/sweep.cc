@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/random.h"
 #include "base/simd.h"
@@ -24,8 +25,10 @@ constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
 constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
 // Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole
-// pass. The last one takes what is left but for some time for the layers.
-constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.9;
+// pass. The last one takes what is left but for an update of every layer; but for little, if these would take
+// more than half of it.
+constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.9, kGreatestLayerShare = 0.5;
+constexpr double kUsualVisits = 8;  // per sample, of a layer's update
 // A sweep that falls behind its time comes down faster.
 constexpr double kLateness = 1.1;
 
@@ -125,7 +128,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   update.eta = eta_;
   update.gamma = run.gamma / static_cast<double>(std::max<std::uint64_t>(1, run.steps));
   update.epochs = std::max(1, static_cast<int>(std::lround(passes)));
-  update.work = 3 * passes * static_cast<double>(pass_size()) * ground_.flops_per_sample();
+  update.work = passes * flops_per_pass();
   const LossSums training = loss_on(ground_.judged);
   const double objective = objective_of(training);
   update.actual = current.objective - objective;
@@ -146,16 +149,28 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   return result;
 }
 
-double Sweeper::passes_for_next(double passes_left) const {
-  if (passes_left < 2) return passes_left;
-  const double most = kGreatestShare * passes_left;
+// About how many passes an update of every opened layer takes the time of.
+double Sweeper::passes_for_layers() const {
+  double flops = 0;
+  for (const Regulariser::Layer& layer : ground_.regulariser.layers())
+    flops += ground_.update_flops(layer.node, kUsualVisits * static_cast<double>(ground_.train.size()));
+  return flops / flops_per_pass();
+}
+
+// And whether it is the last one of those that grow.
+std::pair<double, bool> Sweeper::next_length(double passes_left) const {
+  if (passes_left < 2) return {passes_left, true};
   const double wanted = last_passes_ > 0 ? kLengthening * last_passes_ : kFirstShare * passes_left;
   const bool leaves_room_for_another = kLengthening * wanted < passes_left - wanted;
-  return wanted >= 1 && leaves_room_for_another ? wanted : most;
+  if (wanted >= 1 && leaves_room_for_another) return {wanted, false};
+  const double layers = ground_.options.moves == Moves::automatic ? passes_for_layers() : passes_left;
+  return {layers <= kGreatestLayerShare * passes_left ? passes_left - layers : kGreatestShare * passes_left,
+          true};
 }
 
 void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_left) {
-  const double passes = passes_for_next(passes_left);
+  double passes = 0;
+  std::tie(passes, has_grown_) = next_length(passes_left);
   run_ = std::make_unique<Run>();
   run_->number = number;
   run_->planned_steps = static_cast<std::uint64_t>(
@@ -294,7 +309,7 @@ double Sweeper::seconds() const {
 
 void Sweeper::save(Checkpoint& checkpoint) const {
   step_.save("sweep.step", checkpoint);
-  checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_, temperature_});
+  checkpoint.put("sweep.eta", std::vector<double>{eta_, last_passes_, temperature_, has_grown_ ? 1.0 : 0.0});
   checkpoint.put("sweep.under_way", std::vector<std::uint64_t>{under_way()});
   if (!run_) return;
   checkpoint.put("sweep.counts", std::vector<std::uint64_t>{run_->number, run_->pass,
@@ -308,10 +323,11 @@ void Sweeper::save(Checkpoint& checkpoint) const {
 
 void Sweeper::restore(const Checkpoint& checkpoint) {
   step_.restore("sweep.step", checkpoint);
-  const auto etas = checkpoint.get<double>("sweep.eta", 3);
+  const auto etas = checkpoint.get<double>("sweep.eta", 4);
   eta_ = etas[0];
   last_passes_ = etas[1];
   temperature_ = etas[2];
+  has_grown_ = etas[3] != 0;
   if (checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0) return;
   const auto size = static_cast<std::size_t>(ground_.regulariser.size());
   const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 5);

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/checkpoint.h"
@@ -48,6 +49,8 @@ class Sweeper {
   void step_back();  // a sweep under way is given up: the weights that it began with are in the graph again
   double seconds() const;  // of the sweep under way
   double eta() const { return eta_; }
+  // The longest one was made, or is under way: the layers come next.
+  bool has_grown() const { return has_grown_; }
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
@@ -58,7 +61,8 @@ class Sweeper {
 
   bool race(std::uint64_t number, double passes_left, RefineObserver& observer);
   void begin(std::uint64_t number, double passes_left, double seconds_left);
-  double passes_for_next(double passes_left) const;
+  std::pair<double, bool> next_length(double passes_left) const;
+  double passes_for_layers() const;
   void take_step(double eta);
   void choose_candidate();
   LossSums loss_on(const SampleSource& samples);  // of what is in the graph
@@ -66,6 +70,7 @@ class Sweeper {
   std::vector<std::int32_t> order_of_pass(std::uint64_t number, std::uint64_t pass) const;
   void set_covered(std::span<const float> weights);
   std::vector<float> covered() const;
+  double flops_per_pass() const { return 3 * static_cast<double>(pass_size()) * ground_.flops_per_sample(); }
   std::int64_t pass_size() const { return ground_.train.size() / ground_.train.copies(); }
 
   RefineGround ground_;
@@ -80,6 +85,7 @@ class Sweeper {
   double eta_ = 0;          // 0: not known yet
   double last_passes_ = 0;  // of the last sweep; 0: there was none
   double temperature_ = 0;  // of the loss when a sweep begins
+  bool has_grown_ = false;
   std::unique_ptr<Run> run_;
 };
 

@@ -55,6 +55,18 @@ TEST(MoveChooser, ARejectedSweepIsTriedAgain) {
   EXPECT_EQ(chooser.next(), MoveChooser::sweep);
 }
 
+TEST(MoveChooser, GivesEveryLayerItsTurnFirstIfAskedTo) {
+  MoveChooser chooser(3);
+  for (int time = 0; time < 2; ++time) {
+    chooser.count(MoveChooser::sweep, 1, 1);
+    for (std::size_t layer = 1; layer <= 3; ++layer) {
+      EXPECT_EQ(chooser.next(true), layer);
+      chooser.count(layer, 1e-6, 1);
+    }
+    EXPECT_EQ(chooser.next(true), MoveChooser::sweep);
+  }
+}
+
 TEST(MoveChooser, RestoredGoesOnAlike) {
   MoveChooser chooser(3), other(3);
   for (int move = 0; move < 20; ++move) {
