@@ -23,7 +23,7 @@ demo: ## train on Fashion-MNIST, refine, judge both, make a report: a few minute
 	@scripts/demo.sh
 
 # What failed is the last line, instead of make's "Error 1": hence two targets.
-test: run-tests ## all tests, plain and under AddressSanitizer + UndefinedBehaviorSanitizer
+test: run-tests ## all tests, plain and under AddressSanitizer + UndefinedBehaviorSanitizer; those of threads under ThreadSanitizer
 	$(if $(file <build/failed),$(error $(file <build/failed)))
 
 run-tests:

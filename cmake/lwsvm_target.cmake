@@ -8,9 +8,9 @@ target_compile_options(lwsvm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtua
                                              $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> -Werror)
 target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(LWSVM_SANITIZE)
-  target_compile_options(lwsvm_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  target_compile_options(lwsvm_flags INTERFACE -fsanitize=${LWSVM_SANITIZE} -fno-sanitize-recover=undefined
                                                -fno-omit-frame-pointer)
-  target_link_options(lwsvm_flags INTERFACE -fsanitize=address,undefined)
+  target_link_options(lwsvm_flags INTERFACE -fsanitize=${LWSVM_SANITIZE})
   target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
 endif()
 
@@ -27,7 +27,10 @@ function(lwsvm_seldom_run target)
   if(NOT LWSVM_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   elseif(NOT LWSVM_FUZZ)
-    target_compile_options(${target} PRIVATE -O0 --param=asan-instrumentation-with-call-threshold=0)
+    target_compile_options(${target} PRIVATE -O0)
+    if(LWSVM_SANITIZE MATCHES address)
+      target_compile_options(${target} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
+    endif()
   endif()
 endfunction()
 

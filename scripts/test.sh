@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds and runs the tests of the presets given, by default release and asan-ubsan. Goes on to the end whatever fails;
-# the last line, also left in build/failed, says what did.
+# Builds and runs the tests of the presets given, by default release, asan-ubsan and tsan (its tests of threads only). Goes
+# on to the end whatever fails; the last line, also left in build/failed, says what did.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 trap 'exit 130' INT TERM
 
 presets=("$@")
-[ $# -gt 0 ] || presets=(release asan-ubsan)
+[ $# -gt 0 ] || presets=(release asan-ubsan tsan)
 jobs=${JOBS:-2}
 mkdir -p build
 rm -f build/failed

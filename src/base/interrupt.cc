@@ -1,10 +1,10 @@
 #include "base/interrupt.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 namespace lwsvm {

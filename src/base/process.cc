@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 #include <cerrno>
@@ -79,6 +79,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const std::fi
     posix_spawn_file_actions_adddup2(&spawn.actions, input.id, 2);
     posix_spawn_file_actions_addchdir_np(&spawn.actions, folder.c_str());
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     error = ::posix_spawnp(&id, command[0].c_str(), &spawn.actions, nullptr, arguments.data(), environ);

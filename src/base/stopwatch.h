@@ -3,9 +3,8 @@
 // (bench/versus.py); time limits follow it too.
 #pragma once
 
-#include <time.h>
-
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 namespace lwsvm {

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCifarPlace = "cifar";
 constexpr ImageShape kShape{3, 32, 32};
-constexpr std::size_t kPixels = 3 * 32 * 32;
+constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 
 std::vector<fs::path> train_files(const fs::path& folder, CifarKind kind) {
   std::vector<fs::path> files;

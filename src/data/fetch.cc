@@ -1,10 +1,10 @@
 #include "data/fetch.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <map>
 #include <sstream>
 #include <system_error>

@@ -193,7 +193,7 @@ fs::path find_data(const KnownDataSet& known, const fs::path& data_dir) {
   for (const fs::path& base : {data_dir, cache_folder()}) {
     if (!base.empty()) candidates.push_back(base / known.name);
   }
-  if (!known.system_folder.empty()) candidates.push_back(known.system_folder);
+  if (!known.system_folder.empty()) candidates.emplace_back(known.system_folder);
   for (const fs::path& folder : candidates) {
     if (holds_all_files(known, folder)) return folder;
   }

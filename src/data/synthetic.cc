@@ -39,7 +39,7 @@ std::vector<Pattern> make_patterns(const SyntheticOptions& options) {
         for (int y = 0; y < height; ++y) {
           for (int x = 0; x < width; ++x) {
             const double angle = 2 * std::numbers::pi * (fy * y / height + fx * x / width) + phase;
-            patterns[k].values[static_cast<std::size_t>((c * height + y) * width + x)] +=
+            patterns[k].values[(static_cast<std::size_t>(c) * height + y) * width + x] +=
                 static_cast<float>(std::cos(angle) / std::sqrt(double{kWaves}));
           }
         }
@@ -51,7 +51,7 @@ std::vector<Pattern> make_patterns(const SyntheticOptions& options) {
 
 int random_shift(int extent, Random& random) {
   const int most = std::max(1, extent / 8);
-  return static_cast<int>(random.below(static_cast<std::uint64_t>(2 * most + 1))) - most +
+  return static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most +
          extent;  // not negative
 }
 

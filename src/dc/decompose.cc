@@ -74,6 +74,7 @@ class Decomposer {
   // The layer as it is, on values that are affine.
   Pair keep(const Node& node, const std::vector<Pair>& in, bool constant) {
     std::vector<int> inputs;
+    inputs.reserve(in.size());
     for (const Pair& p : in) inputs.push_back(p.c);
     const int added = graph().add(node.name, node.layer, inputs);
     const Node& copy = graph().node(added);
@@ -138,8 +139,9 @@ class Decomposer {
     const int d = to_.as_vector(scores.d);
     const int classes = result_.classes;
     const auto square = [&](float diagonal) {
-      std::vector<float> matrix(static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes), 1.0f);
-      for (int y = 0; y < classes; ++y) matrix[static_cast<std::size_t>(y * classes + y)] = diagonal;
+      const auto size = static_cast<std::size_t>(classes);
+      std::vector<float> matrix(size * size, 1.0f);
+      for (std::size_t y = 0; y < size; ++y) matrix[y * size + y] = diagonal;
       return matrix;
     };
     const auto mix = [&](float diagonal) {

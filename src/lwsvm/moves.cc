@@ -17,23 +17,23 @@ constexpr double kLeastShare = 0.02;  // of the best rate: what a move that gain
 double MoveChooser::expected(std::size_t move) const {
   const Record& record = known_[move];
   if (!record.tried) return kUntriedShare * first_sweep_rate_;
-  if (move != sweep && record.age == 0) return -1;  // just solved: there is nothing left in it
+  if (move != kSweep && record.age == 0) return -1;  // just solved: there is nothing left in it
   return record.rate * std::pow(kGrowthPerMove, record.age);
 }
 
 // The first that has not been opened since the last sweep.
 std::optional<std::size_t> MoveChooser::waiting_layer() const {
   for (std::size_t move = 1; move < known_.size(); ++move)
-    if (!known_[move].tried || known_[move].age > known_[sweep].age) return move;
+    if (!known_[move].tried || known_[move].age > known_[kSweep].age) return move;
   return std::nullopt;
 }
 
 std::size_t MoveChooser::next(bool layers_first) const {
-  if (!known_[sweep].tried) return sweep;
+  if (!known_[kSweep].tried) return kSweep;
   if (known_.size() > 1 && !known_[1].tried) return 1;
   if (layers_first)
     if (const std::optional<std::size_t> layer = waiting_layer()) return *layer;
-  std::size_t best = sweep;
+  std::size_t best = kSweep;
   for (std::size_t move = 0; move < known_.size(); ++move)
     if (expected(move) > expected(best)) best = move;
   return best;
@@ -47,9 +47,9 @@ void MoveChooser::count(std::size_t move, double gain, double work) {
   }
   Record& record = known_.at(move);
   const double rate = std::max(0.0, gain) / std::max(work, 1.0);
-  if (move == sweep && !record.tried) first_sweep_rate_ = rate;
+  if (move == kSweep && !record.tried) first_sweep_rate_ = rate;
   // A sweep that was turned down says little about the next one, whose eta is smaller.
-  const bool turned_down = move == sweep && record.tried && !(gain > 0);
+  const bool turned_down = move == kSweep && record.tried && !(gain > 0);
   record = {true, turned_down ? record.rate / 2 : std::max(rate, kLeastShare * best), 0};
 }
 

@@ -20,7 +20,7 @@ enum class Moves { automatic, layers, sweeps };
 
 class MoveChooser {
  public:
-  static constexpr std::size_t sweep = 0;  // layer l of the schedule is move l + 1
+  static constexpr std::size_t kSweep = 0;  // layer l of the schedule is move l + 1
 
   explicit MoveChooser(std::size_t layers) : known_(layers + 1) {}
 

@@ -33,7 +33,7 @@ void check_refine_state(const Checkpoint& checkpoint, std::size_t parameters, st
     absurd("it has more layers than are opened");
   if (count[kEnd] > 1 + static_cast<std::int32_t>(RefineEnd::out_of_time))
     absurd("it ended in an unknown way");
-  if (count[kIsOpen] != 0 && static_cast<std::size_t>(count[kMove]) == MoveChooser::sweep)
+  if (count[kIsOpen] != 0 && static_cast<std::size_t>(count[kMove]) == MoveChooser::kSweep)
     absurd("it has a layer open in the midst of a sweep");
   if (!checkpoint.has("sweep.under_way") || checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0)
     return;

@@ -160,23 +160,23 @@ void Refiner::begin() {
 // have left.
 bool Refiner::passes_done() const {
   if (!options_.passes || pass_ < *options_.passes || updater_->will_resume()) return false;
-  const bool sweep_was_last = moves_ > 0 && move_ == MoveChooser::sweep;
+  const bool sweep_was_last = moves_ > 0 && move_ == MoveChooser::kSweep;
   return options_.moves != Moves::automatic || in_turn() || !sweep_was_last;
 }
 
 std::size_t Refiner::next_move() const {
   if (in_turn()) return layer_index_ + 1;
   if (options_.moves == Moves::automatic && options_.passes && pass_ >= *options_.passes) return 1;
-  return options_.moves == Moves::sweeps ? MoveChooser::sweep : chooser_.next(sweeper_->has_grown());
+  return options_.moves == Moves::sweeps ? MoveChooser::kSweep : chooser_.next(sweeper_->has_grown());
 }
 
 // To linearise a layer takes a look at all samples, its candidates two more; a sweep can be cut anywhere.
 bool Refiner::time_for_a_move(std::size_t move, RefineObserver& observer) const {
-  return observer.seconds_left() > (move == MoveChooser::sweep ? 1.6 : 4) * evaluation_seconds_;
+  return observer.seconds_left() > (move == MoveChooser::kSweep ? 1.6 : 4) * evaluation_seconds_;
 }
 
 std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
-  if (move_ != MoveChooser::sweep) return update_layer(observer);
+  if (move_ != MoveChooser::kSweep) return update_layer(observer);
   observer.on_open(pass_ + 1, "sweep");
   std::optional<MoveResult> result =
       sweeper_->sweep(static_cast<std::uint64_t>(moves_), passes_left(observer), current_, observer);
@@ -189,8 +189,9 @@ double Refiner::passes_left(RefineObserver& observer) const {
   const double by_passes =
       options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
   const auto evaluated = static_cast<double>(judged().size() + (validation_ ? validation_->size() : 0));
-  const auto in_a_pass = static_cast<double>(train_->size() / train_->copies());
-  const double seconds = pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_ * in_a_pass / evaluated;
+  const auto samples = train_->size() / train_->copies();  // of one pass
+  const double seconds =
+      pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_ * static_cast<double>(samples) / evaluated;
   const double by_time = (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
   const double left = std::min(by_passes, by_time);
   return std::isfinite(left) ? left : 10;
@@ -216,7 +217,7 @@ void Refiner::take_stock(MoveResult& result) {
   update.train_accuracy = current_.train_accuracy;
   update.val_accuracy = current_.val_accuracy;
   update.val_loss = current_.val_loss;
-  if (move_ == MoveChooser::sweep) pass_ += update.epochs;
+  if (move_ == MoveChooser::kSweep) pass_ += update.epochs;
   ++moves_;
   ++updates_;
   rejected_ += !update.accepted;

@@ -53,7 +53,7 @@ fs::path located(const std::string& location, const fs::path& folder, const std:
     outside();
   std::error_code error;
   const fs::path home = fs::canonical(folder, error);
-  const fs::path path = error ? fs::path() : fs::canonical(folder / relative, error);
+  fs::path path = error ? fs::path() : fs::canonical(folder / relative, error);
   if (error) fail("onnx", "{}: there is no data file '{}' beside the model; get it too", where, location);
   if (std::mismatch(home.begin(), home.end(), path.begin(), path.end()).first != home.end()) outside();
   if (!fs::is_regular_file(path, error))  // a pipe or a device would never end

@@ -86,6 +86,7 @@ void fold_gather(NodeImport& node) {
 void fold_concat(NodeImport& node) {
   node.expect_inputs(1, 1 << 20);
   std::vector<Constant> parts;
+  parts.reserve(static_cast<std::size_t>(node.inputs()));
   for (int i = 0; i < node.inputs(); ++i) parts.push_back(node.constant(i));
   Constant joined;
   joined.integral = parts[0].integral;

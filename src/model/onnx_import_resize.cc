@@ -115,6 +115,7 @@ std::vector<Scaling> scalings(const NodeImport& node, const Shape& full, int sca
 void emit_resized(NodeImport& node, const Modes& modes, std::vector<Scaling> all) {
   if (const int batch = node.batch_axis(0); batch >= 0) all.erase(all.begin() + batch);
   std::vector<Axis> axes;
+  axes.reserve(all.size());
   for (const Scaling& s : all) axes.push_back(resized_axis(node, modes, s));
   node.emit([&] { return std::make_shared<ResizeLayer>(axes); }, {node.tensor(0)});
 }

@@ -44,6 +44,7 @@ bool is_recurrent(const std::string& op) {
 
 std::string quoted(const std::vector<std::string>& names) {
   std::vector<std::string> all;
+  all.reserve(names.size());
   for (const std::string& name : names) all.push_back("'" + name + "'");
   return fmt::format("{}", fmt::join(all, ", "));
 }

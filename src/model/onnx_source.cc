@@ -1,7 +1,8 @@
 #include "model/onnx_source.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -12,7 +13,7 @@ namespace lwsvm {
 namespace {
 
 bool same_bits(float a, float b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
 void collect(onnx::GraphProto& graph, std::vector<onnx::TensorProto*>& tensors) {

@@ -132,6 +132,7 @@ std::string Table::markdown() const {
 std::string Table::csv() const {
   const auto line = [](const std::vector<std::string>& cells) {
     std::vector<std::string> escaped;
+    escaped.reserve(cells.size());
     for (const std::string& cell : cells) escaped.push_back(csv_cell(cell));
     return fmt::format("{}\r\n", fmt::join(escaped, ","));
   };
@@ -144,6 +145,7 @@ std::string Table::csv() const {
 std::string Table::latex(const std::string& caption) const {
   const auto line = [](const std::vector<std::string>& cells) {
     std::vector<std::string> escaped;
+    escaped.reserve(cells.size());
     for (const std::string& cell : cells) escaped.push_back(latex_escaped(cell));
     return fmt::format("{} \\\\\n", fmt::join(escaped, " & "));
   };

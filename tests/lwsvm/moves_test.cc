@@ -11,17 +11,17 @@ constexpr std::size_t kSvmLayer = 1;
 
 TEST(MoveChooser, BeginsWithASweepThenTheSvmLayer) {
   MoveChooser chooser(3);
-  EXPECT_EQ(chooser.next(), MoveChooser::sweep);
-  chooser.count(MoveChooser::sweep, 1, 1);
+  EXPECT_EQ(chooser.next(), MoveChooser::kSweep);
+  chooser.count(MoveChooser::kSweep, 1, 1);
   EXPECT_EQ(chooser.next(), kSvmLayer);
 }
 
 TEST(MoveChooser, TakesWhatGainsMoreForItsWork) {
   MoveChooser chooser(1);
   chooser.count(kSvmLayer, 1, 10);
-  chooser.count(MoveChooser::sweep, 50, 100);
-  EXPECT_EQ(chooser.next(), MoveChooser::sweep);
-  chooser.count(MoveChooser::sweep, 1, 100);
+  chooser.count(MoveChooser::kSweep, 50, 100);
+  EXPECT_EQ(chooser.next(), MoveChooser::kSweep);
+  chooser.count(MoveChooser::kSweep, 1, 100);
   EXPECT_EQ(chooser.next(), kSvmLayer);
 }
 
@@ -33,8 +33,8 @@ TEST(MoveChooser, TriesEveryMoveNowAndThenAndTurnsToLayersInTheEnd) {
   for (int move = 0; move < 400; ++move) {
     const std::size_t next = chooser.next();
     ++taken.at(next);
-    chooser.count(next, next == MoveChooser::sweep ? sweep_gain : 0.01, 1);
-    if (next == MoveChooser::sweep && taken[0] > 100) sweep_gain = 0;
+    chooser.count(next, next == MoveChooser::kSweep ? sweep_gain : 0.01, 1);
+    if (next == MoveChooser::kSweep && taken[0] > 100) sweep_gain = 0;
   }
   for (int times : taken) EXPECT_GT(times, 3);
   EXPECT_GT(taken[0], 100);
@@ -42,7 +42,7 @@ TEST(MoveChooser, TriesEveryMoveNowAndThenAndTurnsToLayersInTheEnd) {
 
 TEST(MoveChooser, ALayerIsNotOpenedTwiceInARow) {
   MoveChooser chooser(2);
-  chooser.count(MoveChooser::sweep, 1, 1);
+  chooser.count(MoveChooser::kSweep, 1, 1);
   chooser.count(kSvmLayer, 100, 1);
   EXPECT_NE(chooser.next(), kSvmLayer);
 }
@@ -50,20 +50,20 @@ TEST(MoveChooser, ALayerIsNotOpenedTwiceInARow) {
 TEST(MoveChooser, ARejectedSweepIsTriedAgain) {
   MoveChooser chooser(2);
   chooser.count(kSvmLayer, 0.1, 1);
-  chooser.count(MoveChooser::sweep, 1, 1);
-  chooser.count(MoveChooser::sweep, 0, 1);
-  EXPECT_EQ(chooser.next(), MoveChooser::sweep);
+  chooser.count(MoveChooser::kSweep, 1, 1);
+  chooser.count(MoveChooser::kSweep, 0, 1);
+  EXPECT_EQ(chooser.next(), MoveChooser::kSweep);
 }
 
 TEST(MoveChooser, GivesEveryLayerItsTurnFirstIfAskedTo) {
   MoveChooser chooser(3);
   for (int time = 0; time < 2; ++time) {
-    chooser.count(MoveChooser::sweep, 1, 1);
+    chooser.count(MoveChooser::kSweep, 1, 1);
     for (std::size_t layer = 1; layer <= 3; ++layer) {
       EXPECT_EQ(chooser.next(true), layer);
       chooser.count(layer, 1e-6, 1);
     }
-    EXPECT_EQ(chooser.next(true), MoveChooser::sweep);
+    EXPECT_EQ(chooser.next(true), MoveChooser::kSweep);
   }
 }
 

@@ -223,7 +223,12 @@ TEST(Storages, ACheckpointOfAnotherProblemIsRefused) {
 
 TEST(Storages, ResultsDoNotDependOnTheNumberOfThreads) {
   // Large enough that every parallel path is taken: gemm pieces, vector ranges.
-  const auto data = toys::clouds(400, 7000, 12, 3, 12);
+#ifdef LWSVM_SANITIZED
+  const int samples = 150;
+#else
+  const int samples = 400;
+#endif
+  const auto data = toys::clouds(samples, 7000, 12, 3, 12);
   const auto margin = MarginMatrix::zero_one(12);
   const auto anchor = toys::random_weights(data.dimension(), 0.001, 2);
   ASSERT_GT(data.dimension(), kVectorRange);

@@ -7,14 +7,14 @@ namespace lwsvm {
 namespace {
 
 struct ReluOp {
-  static constexpr int bits = 1;
+  static constexpr int kBits = 1;
   std::uint8_t piece(float x) const { return x > 0.0f; }
   float value(std::uint8_t piece, float x) const { return piece ? x : 0.0f; }
   float slope(std::uint8_t piece) const { return piece ? 1.0f : 0.0f; }
 };
 
 struct LeakyReluOp {
-  static constexpr int bits = 1;
+  static constexpr int kBits = 1;
   float below;
   std::uint8_t piece(float x) const { return x > 0.0f; }
   float value(std::uint8_t piece, float x) const { return x * slope(piece); }
@@ -22,7 +22,7 @@ struct LeakyReluOp {
 };
 
 struct ClipOp {
-  static constexpr int bits = 8;
+  static constexpr int kBits = 8;
   float low, high;
   std::uint8_t piece(float x) const {
     return static_cast<std::uint8_t>(static_cast<int>(x > low) + static_cast<int>(x > high));
@@ -32,7 +32,7 @@ struct ClipOp {
 };
 
 struct AbsOp {
-  static constexpr int bits = 1;
+  static constexpr int kBits = 1;
   std::uint8_t piece(float x) const { return x > 0.0f; }
   float value(std::uint8_t piece, float x) const { return piece ? x : -x; }
   float slope(std::uint8_t piece) const { return piece ? 1.0f : -1.0f; }

@@ -1,7 +1,7 @@
 // Element-wise piecewise linear functions of one input, as one kernel template.
 //
 // An Op chooses for every x a piece, and on each piece is slope * x + offset:
-//   std::uint8_t piece(float x), float value(piece, x), float slope(piece), and bits: how many number its
+//   std::uint8_t piece(float x), float value(piece, x), float slope(piece), and kBits: how many number its
 //   pieces
 // so recording, replaying and differentiating it need nothing else.
 #pragma once
@@ -65,7 +65,7 @@ class PointwiseKernel final : public Kernel {
   }
 
   std::size_t pattern_bytes() const override { return static_cast<std::size_t>(count_); }
-  int pattern_bits() const override { return Op::bits; }
+  int pattern_bits() const override { return Op::kBits; }
   bool in_place() const override { return true; }
 
  private:

@@ -328,7 +328,7 @@ bool every_window_sees(std::int64_t in, std::int64_t out, std::int64_t window, s
 
 Shape infer_pool(LayerKind kind, const WindowSpec& w, std::span<const Shape> inputs) {
   const Shape& image = only_image(kind, inputs);
-  const Shape out{image[0], w.out_height(image[1]), w.out_width(image[2])};
+  Shape out{image[0], w.out_height(image[1]), w.out_width(image[2])};
   if (!every_window_sees(image[1], out[1], w.height, w.stride_height, w.dilation_height, w.pad_top) ||
       !every_window_sees(image[2], out[2], w.width, w.stride_width, w.dilation_width, w.pad_left))
     fail("net", "{} has windows of nothing but padding on an image of {}", to_string(kind), to_string(image));
