@@ -48,7 +48,7 @@ class RefineCallbacks final : public run::RunObserver {
 run::RefineJob job_of(const RefineSettings& settings) {
   run::RefineJob job;
   job.task = task_options(settings.task);
-  job.normalize = normalize_options(settings.pixels);
+  job.pixels = settings.pixels;
   job.layers = settings.layers;
   if (settings.search_lambda)
     job.lambda = "auto";

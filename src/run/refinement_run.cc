@@ -331,7 +331,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);
   const Threads threads = start_threads(context.threads, messages);
-  fit_input(model, job.normalize, task.data, threads, messages);
+  fit_input(model, job.pixels, task.data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
   StopPolicy stop_policy(clock, time_limit);

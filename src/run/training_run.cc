@@ -42,7 +42,7 @@ std::optional<Model> given_model(const TrainJob& job, std::optional<SavedRun>& s
 }
 
 Model new_model(const TrainJob& job, const Task& task) {
-  const NormalizationOptions normalization = job.normalize.parse(task.data);
+  const NormalizationOptions normalization = normalization_options(job.pixels, task.data);
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
@@ -154,7 +154,7 @@ Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
   if (saved) check_same_data(*saved, task);
   Model model = given ? std::move(*given) : new_model(job, task);
   if (given)
-    fit_input(model, job.normalize, task.data, threads, messages);
+    fit_input(model, job.pixels, task.data, threads, messages);
   else
     check_fit(model, task.data);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
