@@ -9,7 +9,7 @@ ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build demo versus test run-tests bench fuzz format lint clean
+.PHONY: help build install demo versus test run-tests bench fuzz format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -18,6 +18,11 @@ build: ## the program, optimised, in build/release
 	@scripts/install-deps.sh build
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target lwsvm -j $(JOBS)
+
+PREFIX ?= /usr/local
+install: build ## program, library, headers, man pages, completion, to PREFIX (/usr/local)
+	@cmake --build --preset release --target lwsvm_archive lwsvm_man -j $(JOBS)
+	@cmake --install build/release --prefix $(abspath $(PREFIX))
 
 demo: ## train on Fashion-MNIST, refine, judge both, make a report: a few minutes once it is built
 	@scripts/demo.sh

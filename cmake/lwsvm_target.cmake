@@ -5,7 +5,8 @@ add_library(lwsvm_flags INTERFACE)
 # -Wno-pass-failed: clang, which builds the fuzzer at -O1, says so where it leaves a loop as it is.
 target_compile_options(lwsvm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                                             $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> -Werror)
+                                             $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
+                                             $<$<BOOL:${LWSVM_WERROR}>:-Werror>)
 target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(LWSVM_SANITIZE)
   target_compile_options(lwsvm_flags INTERFACE -fsanitize=${LWSVM_SANITIZE} -fno-sanitize-recover=undefined

@@ -8,6 +8,8 @@
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
 #
+# With LWSVM_REPORT=OFF in the environment without npm and uPlot, for a build with -DLWSVM_REPORT=OFF.
+#
 # On Debian and its kin through apt (with sudo unless root). Elsewhere it says what is missing and exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +32,13 @@ test=(
 bench=(python3-torch=py:torch)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
+
+# Without the report there is no need for npm.
+if [ "${LWSVM_REPORT:-ON}" = OFF ]; then
+  build=("${build[@]/nodejs=*/}")
+  build=("${build[@]/npm=*/}")
+  build=(${build[@]})
+fi
 
 group=${1:-build}
 case ${group#--} in
@@ -100,7 +109,7 @@ from_npm() {  # package version folder
 }
 
 # It becomes part of the program: src/report/CMakeLists.txt knows its checksums.
-from_npm uplot 1.6.32 web
+[ "${LWSVM_REPORT:-ON}" = OFF ] || from_npm uplot 1.6.32 web
 
 # ONNX Runtime, the judge of our ONNX files. Its tests are skipped where it cannot be had, so this is no failure.
 case ${group#--} in

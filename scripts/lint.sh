@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t all < <(git ls-files --cached --others --exclude-standard -- 'src/**.cc' 'src/**.h' 'include/**.h' \
-  'tests/**.cc' 'tests/**.h' 'bench/**.cc' 'bench/**.h')
+  'tests/**.cc' 'tests/**.h' 'bench/**.cc' 'bench/**.h' 'examples/**.cc')
 clang-format --dry-run -Werror "${all[@]}"
 
 # Only configured, never built: here every file is compiled by itself, so that it must include what it needs.

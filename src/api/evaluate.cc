@@ -12,7 +12,7 @@ run::EvaluateJob job_of(const Network& network, const EvaluateSettings& settings
   job.task = task_options(settings.task);
   job.loss_given = !settings.loss.empty();
   if (job.loss_given) job.task.loss = settings.loss;
-  job.normalize = normalize_options(settings.pixels);
+  job.pixels = settings.pixels;
   job.model = network.state().path;
   job.split = settings.part;
   job.lambda = settings.lambda;
@@ -25,8 +25,7 @@ run::EvaluateJob job_of(const Network& network, const EvaluateSettings& settings
 EvaluateSummary evaluate(const Network& network, const Data& data, const EvaluateSettings& settings) {
   CallbackMessages messages(settings.on_message);
   return run::run_evaluation(job_of(network, settings), {settings.threads, "", &messages, {}},
-                             run_input(network, data))
-      .summary;
+                             run_input(network, data));
 }
 
 std::vector<float> scores(const Network& network, const Data& data, const EvaluateSettings& settings) {

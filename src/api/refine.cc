@@ -1,5 +1,7 @@
 #include "lwsvm/refine.h"
 
+#include <algorithm>
+
 #include "api/network_state.h"
 #include "api/settings.h"
 #include "base/units.h"
@@ -48,7 +50,7 @@ class RefineCallbacks final : public run::RunObserver {
 run::RefineJob job_of(const RefineSettings& settings) {
   run::RefineJob job;
   job.task = task_options(settings.task);
-  job.normalize = normalize_options(settings.pixels);
+  job.pixels = settings.pixels;
   job.layers = settings.layers;
   if (settings.search_lambda)
     job.lambda = "auto";
@@ -60,7 +62,8 @@ run::RefineJob job_of(const RefineSettings& settings) {
   job.keep = settings.keep;
   job.mode = settings.mode;
   job.memory = std::to_string(settings.memory);
-  if (settings.time_limit > 0) job.time_limit = fmt::format("{:.3f}s", settings.time_limit);
+  if (settings.time_limit > 0)  // rounded to no less than a millisecond: 0 would be no limit
+    job.time_limit = fmt::format("{:.3f}s", std::max(settings.time_limit, 0.001));
   job.refine.mu = settings.mu;
   job.refine.passes = settings.passes;
   job.refine.patience = settings.patience;

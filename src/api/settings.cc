@@ -1,7 +1,5 @@
 #include "api/settings.h"
 
-#include <fmt/ranges.h>
-
 #include "api/network_state.h"
 
 namespace lwsvm {
@@ -12,17 +10,6 @@ run::TaskOptions task_options(const TaskSettings& settings) {
   options.split_seed = settings.split_seed;
   options.margins = settings.margins;
   options.augment = settings.augment;
-  return options;
-}
-
-run::NormalizeOptions normalize_options(const PixelSettings& settings) {
-  run::NormalizeOptions options;
-  options.name = settings.name;
-  options.scale = settings.scale;
-  options.mean = fmt::format("{}", fmt::join(settings.mean, ","));
-  options.deviation = fmt::format("{}", fmt::join(settings.deviation, ","));
-  options.per_pixel = settings.per_pixel;
-  options.anyway = settings.anyway;
   return options;
 }
 

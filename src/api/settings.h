@@ -13,7 +13,6 @@
 namespace lwsvm {
 
 run::TaskOptions task_options(const TaskSettings& settings);
-run::NormalizeOptions normalize_options(const PixelSettings& settings);
 run::RunInput run_input(const Network& network, const Data& data);
 
 // Hands what a run says to the caller's function, if there is one.
@@ -26,7 +25,7 @@ class CallbackMessages final : public Messages {
   void line(std::string_view text) override {
     if (callback_) callback_(std::string(text));
   }
-  void warn(std::string_view text) override { line(text); }
+  void warn(std::string_view text) override { line("warning: {}", text); }
 
  private:
   std::function<void(const std::string&)> callback_;

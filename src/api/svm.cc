@@ -12,7 +12,7 @@ run::SvmJob job_of(const SvmSettings& settings) {
   job.source.validation = settings.task.validation;
   job.source.split_seed = settings.task.split_seed.value_or(0);
   job.margins = settings.task.margins;
-  job.normalize = normalize_options(settings.pixels);
+  job.pixels = settings.pixels;
   job.solver.lambda = settings.lambda;
   job.solver.relative_gap = settings.gap;
   job.solver.max_epochs = settings.max_epochs;

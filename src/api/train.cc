@@ -33,7 +33,7 @@ run::TrainJob job_of(const TrainSettings& settings) {
   run::TrainJob job;
   job.task = task_options(settings.task);
   job.task.loss = settings.loss;
-  job.normalize = normalize_options(settings.pixels);
+  job.pixels = settings.pixels;
   job.arch = settings.arch;
   TrainOptions& train = job.train;
   train.solver = settings.solver;

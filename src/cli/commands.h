@@ -42,11 +42,11 @@ std::vector<Command> add_data(CLI::App& app, Common& common);  // list and get
 void add_common_options(CLI::App& command, Common& common);
 void add_output_name_option(CLI::App& command, std::string& name);  // for networks of several outputs
 void add_task_options(CLI::App& command, run::TaskOptions& task);
-void add_loss_option(CLI::App& command, run::TaskOptions& task);     // where it can be chosen
+void add_loss_option(CLI::App& command, std::string& loss);          // where it can be chosen
 void add_augment_option(CLI::App& command, run::TaskOptions& task);  // where there is something to train
-void add_normalize_options(CLI::App& command, run::NormalizeOptions& normalize);
-void add_anyway_option(CLI::App& command, run::NormalizeOptions& normalize);     // for networks of others
-void add_per_pixel_option(CLI::App& command, run::NormalizeOptions& normalize);  // for new networks
+void add_normalize_options(CLI::App& command, PixelSettings& pixels);
+void add_anyway_option(CLI::App& command, PixelSettings& pixels);     // for networks of others
+void add_per_pixel_option(CLI::App& command, PixelSettings& pixels);  // for new networks
 
 // Of a seed: 0 to 2^64 - 1, without a sign. (CLI11 would take -1 for the largest, and so whatever is larger.)
 CLI::Validator whole_number();

@@ -2,31 +2,43 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "data/margin_csv.h"
+#include "lwsvm/evaluate.h"
 #include "report/json_text.h"
-#include "run/evaluation.h"
 
 namespace lwsvm::cli {
 namespace {
 
-int eval(const Common& common, const run::EvaluateJob& job) {
+struct EvalOptions {
+  std::string model;
+  std::string output_name;
+  run::TaskOptions task;
+  EvaluateSettings settings;
+};
+
+int eval(const Common& common, const EvalOptions& options) {
   Terminal terminal(stderr, common.quiet);
-  const auto [found, data] = run::run_evaluation(job, run_context(common, terminal));
+  const Network network = Network::load(options.model, options.output_name);
+  const run::TaskOptions& task = options.task;
+  const Data data = Data::load(task.data, common.data_dir);
+  EvaluateSettings settings = options.settings;
+  settings.task.validation = task.validation;
+  settings.task.split_seed = task.split_seed;
+  if (!task.delta.empty()) settings.task.margins = read_margin_matrix(task.delta, data.classes());
+  settings.threads = common.threads;
+  settings.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
+  const EvaluateSummary found = evaluate(network, data, settings);
   if (common.json) {
-    const nlohmann::ordered_json result{{"objective", found.objective},
-                                        {"accuracy", found.accuracy},
-                                        {"loss", found.loss},
-                                        {"lambda", found.lambda},
-                                        {"regulariser", found.regulariser},
-                                        {"samples", found.samples},
-                                        {"correct", found.correct},
-                                        {"split", job.split},
-                                        {"data", data},
-                                        {"model", job.model}};
+    const nlohmann::ordered_json result{
+        {"objective", found.objective}, {"accuracy", found.accuracy},       {"loss", found.loss},
+        {"lambda", found.lambda},       {"regulariser", found.regulariser}, {"samples", found.samples},
+        {"correct", found.correct},     {"split", settings.part},           {"data", data.name()},
+        {"model", options.model}};
     fmt::print("{}\n", json_text(result));
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
-               job.model, data, job.split, 100 * found.accuracy, found.correct, found.samples, found.loss,
-               found.objective, found.lambda);
+               options.model, data.name(), settings.part, 100 * found.accuracy, found.correct, found.samples,
+               found.loss, found.objective, found.lambda);
   }
   return done;
 }
@@ -34,26 +46,27 @@ int eval(const Common& common, const run::EvaluateJob& job) {
 }  // namespace
 
 Command add_eval(CLI::App& app, Common& common) {
-  auto job = std::make_shared<run::EvaluateJob>();
+  auto options = std::make_shared<EvalOptions>();
+  EvaluateSettings& settings = options->settings;
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
-  sub->add_option("model", job->model, "ONNX file")->required();
-  add_output_name_option(*sub, job->output_name);
-  add_task_options(*sub, job->task);
-  add_loss_option(*sub, job->task);
-  add_normalize_options(*sub, job->normalize);
-  add_anyway_option(*sub, job->normalize);
-  sub->add_option("--split", job->split, "test, train or val")->capture_default_str();
-  sub->add_option("--lambda", job->lambda,
+  sub->add_option("model", options->model, "ONNX file")->required();
+  add_output_name_option(*sub, options->output_name);
+  add_task_options(*sub, options->task);
+  add_loss_option(*sub, options->task.loss);
+  add_normalize_options(*sub, settings.pixels);
+  add_anyway_option(*sub, settings.pixels);
+  sub->add_option("--split", settings.part, "test, train or val")->capture_default_str();
+  sub->add_option("--lambda", settings.lambda,
                   "weight of the regulariser in the objective (default: the network's)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option(
-      "--centre", job->centre,
+      "--centre", settings.centre,
       "where the regulariser is centred: zero, or the ONNX file that the network was refined from "
       "(default: as the network's file remembers)");
   add_common_options(*sub, common);
-  return {sub, [job, sub, &common] {
-            job->loss_given = sub->count("--loss") > 0;
-            return eval(common, *job);
+  return {sub, [options, sub, &common] {
+            if (sub->count("--loss") > 0) options->settings.loss = options->task.loss;
+            return eval(common, *options);
           }};
 }
 

@@ -55,8 +55,8 @@ Command add_refine(CLI::App& app, Common& common) {
   add_output_name_option(*sub, job->output_name);
   add_task_options(*sub, job->task);
   add_augment_option(*sub, job->task);
-  add_normalize_options(*sub, job->normalize);
-  add_anyway_option(*sub, job->normalize);
+  add_normalize_options(*sub, job->pixels);
+  add_anyway_option(*sub, job->pixels);
   sub->add_option("-o,--output", job->output, "ONNX file to write (default: NAME.refined.onnx)");
   sub->add_option("--layers", job->layers,
                   "all, or names separated by commas, with * and ? as in a shell: '*/layer3*,*Gemm'")

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "data/normalization.h"
 
 namespace lwsvm::cli {
 
@@ -72,8 +73,8 @@ void add_task_options(CLI::App& command, run::TaskOptions& task) {
                      "CSV file with the margin matrix, C x C, row = predicted, column = true");
 }
 
-void add_loss_option(CLI::App& command, run::TaskOptions& task) {
-  command.add_option("--loss", task.loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
+void add_loss_option(CLI::App& command, std::string& loss) {
+  command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
       ->capture_default_str();
 }
 
@@ -84,25 +85,35 @@ void add_augment_option(CLI::App& command, run::TaskOptions& task) {
       "or both, as in flip,shift2");
 }
 
-void add_normalize_options(CLI::App& command, run::NormalizeOptions& normalize) {
-  command.add_option(
-      "--normalize", normalize.name,
-      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
-      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
-  command.add_option("--scale", normalize.scale, "pixels are divided by this first (MNIST: 256)");
-  command.add_option("--mean", normalize.mean,
-                     "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
-  command.add_option("--std", normalize.deviation, "then divided by this: one number or one a channel");
+namespace {
+
+// Numbers separated by commas.
+void add_numbers_option(CLI::App& command, const char* name, std::vector<double>& numbers, const char* help) {
+  command.add_option_function<std::string>(
+      name, [name, &numbers](const std::string& text) { numbers = parse_numbers(name, text); }, help);
 }
 
-void add_anyway_option(CLI::App& command, run::NormalizeOptions& normalize) {
-  command.add_flag("--anyway", normalize.anyway,
+}  // namespace
+
+void add_normalize_options(CLI::App& command, PixelSettings& pixels) {
+  command.add_option(
+      "--normalize", pixels.name,
+      "how pixels become the network's input: 0-255, 0-1 or -1..1 (black..white), or 0-1 and then the mean "
+      "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
+  command.add_option("--scale", pixels.scale, "pixels are divided by this first (MNIST: 256)");
+  add_numbers_option(command, "--mean", pixels.mean,
+                     "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
+  add_numbers_option(command, "--std", pixels.deviation, "then divided by this: one number or one a channel");
+}
+
+void add_anyway_option(CLI::App& command, PixelSettings& pixels) {
+  command.add_flag("--anyway", pixels.anyway,
                    "go on where a network of another program seems to guess, or where trying the known "
                    "normalisations does not tell which is its own");
 }
 
-void add_per_pixel_option(CLI::App& command, run::NormalizeOptions& normalize) {
-  command.add_flag("--per-pixel", normalize.per_pixel,
+void add_per_pixel_option(CLI::App& command, PixelSettings& pixels) {
+  command.add_flag("--per-pixel", pixels.per_pixel,
                    "mean and deviation of each pixel over the training part");
 }
 

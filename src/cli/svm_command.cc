@@ -132,8 +132,8 @@ Command add_svm(CLI::App& app, Common& common) {
   sub->add_option("--split-seed", job->source.split_seed, "seed of that split")
       ->check(whole_number())
       ->capture_default_str();
-  add_normalize_options(*sub, job->normalize);
-  add_per_pixel_option(*sub, job->normalize);
+  add_normalize_options(*sub, job->pixels);
+  add_per_pixel_option(*sub, job->pixels);
   sub->add_option("--delta", job->delta,
                   "CSV file with the margin matrix, C x C, row = predicted, column = true (default: 0-1)");
   sub->add_option("--lambda", job->solver.lambda, "weight of the regulariser, > 0")->capture_default_str();

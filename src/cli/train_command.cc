@@ -33,11 +33,11 @@ Command add_train(CLI::App& app, Common& common) {
       "what it has.\n\n" +
       arch_grammar());
   add_task_options(*sub, job->task);
-  add_loss_option(*sub, job->task);
+  add_loss_option(*sub, job->task.loss);
   add_augment_option(*sub, job->task);
-  add_normalize_options(*sub, job->normalize);
-  add_anyway_option(*sub, job->normalize);
-  add_per_pixel_option(*sub, job->normalize);
+  add_normalize_options(*sub, job->pixels);
+  add_anyway_option(*sub, job->pixels);
+  add_per_pixel_option(*sub, job->pixels);
   CLI::Option* arch = sub->add_option("--arch", job->arch, "network to build: a name or a string, see below")
                           ->capture_default_str();
   sub->add_option("--init", job->init, "start from this ONNX file instead")->excludes(arch);

@@ -213,10 +213,9 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
     before.info.metadata.insert(*noted);
   const run::Task task(task_options(run, place, options.data_dir), &after.info);
   const Threads threads(options.threads);
-  run::NormalizeOptions normalize;
-  normalize.anyway = true;
-  for (Model* model : {&before, &after})
-    run::fit_input(*model, normalize, task.data, threads, run::silence());
+  PixelSettings pixels;
+  pixels.anyway = true;
+  for (Model* model : {&before, &after}) run::fit_input(*model, pixels, task.data, threads, run::silence());
 
   const bool has_test = task.test_part() != nullptr;
   const SampleView& samples = task.part(has_test ? "test" : "val");

@@ -97,6 +97,10 @@ std::string filled(std::string_view page, const std::map<std::string, std::strin
 
 }  // namespace
 
+bool has_report() {
+  return true;
+}
+
 std::string report_page(const ReportInput& input) {
   std::string scripts;
   for (const std::string_view script : {kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs, kGalleryJs})

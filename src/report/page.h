@@ -33,6 +33,8 @@ struct ReportInput {
   std::vector<std::string> warnings;
 };
 
+bool has_report();  // whether the program was built with it; without, what follows throws Error
+
 std::string report_page(const ReportInput& input);
 void write_report(const ReportInput& input, const std::filesystem::path& path);  // atomic; throws Error
 

@@ -25,6 +25,7 @@ PartResults finished_results(const Plan& plan) {
 }
 
 void write_page(const run::RunContext& context, const Plan& plan, const PartResults& results) {
+  if (!has_report()) return context.messages->line("report.html is left out: built without the report");
   pages::ReportOptions options;
   options.title = plan.title;
   options.table = report_table(plan, results);

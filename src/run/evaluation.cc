@@ -4,17 +4,12 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/onnx_reader.h"
 #include "net/evaluator.h"
 #include "run/centre.h"
 #include "run/model_input.h"
 
 namespace lwsvm::run {
 namespace {
-
-Model model_of(const EvaluateJob& job, RunInput& input) {
-  return input.model ? std::move(*input.model) : read_onnx(job.model, job.output_name);
-}
 
 // The objective is that of the network's training, unless another loss is asked for.
 TaskOptions task_of(const EvaluateJob& job, const RunContext& context, const ModelInfo& info) {
@@ -27,12 +22,13 @@ TaskOptions task_of(const EvaluateJob& job, const RunContext& context, const Mod
 
 }  // namespace
 
-Evaluated run_evaluation(EvaluateJob job, const RunContext& context, RunInput input) {
-  Model model = model_of(job, input);
+EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context, RunInput input) {
+  LWSVM_CHECK(input.model.has_value());
+  Model model = std::move(*input.model);
   const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
   const SampleView& samples = task.part(job.split);
   const Threads threads = start_threads(context.threads, *context.messages);
-  fit_input(model, job.normalize, task.data, threads, *context.messages);
+  fit_input(model, job.pixels, task.data, threads, *context.messages);
   const LossSums sums = Evaluator(model.graph, threads).evaluate(samples, task.loss);
   if (!std::isfinite(sums.mean_loss()))
     fail("eval",
@@ -47,15 +43,16 @@ Evaluated run_evaluation(EvaluateJob job, const RunContext& context, RunInput in
   summary.accuracy = sums.accuracy();
   summary.samples = sums.samples;
   summary.correct = sums.correct;
-  return {summary, task.data.name};
+  return summary;
 }
 
-std::vector<float> run_scores(EvaluateJob job, const RunContext& context, RunInput input) {
-  Model model = model_of(job, input);
+std::vector<float> run_scores(const EvaluateJob& job, const RunContext& context, RunInput input) {
+  LWSVM_CHECK(input.model.has_value());
+  Model model = std::move(*input.model);
   const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
   const SampleView& samples = task.part(job.split);
   const Threads threads = start_threads(context.threads, *context.messages);
-  fit_input(model, job.normalize, task.data, threads, *context.messages);
+  fit_input(model, job.pixels, task.data, threads, *context.messages);
   const std::int64_t classes = class_count(model.graph);
   std::vector<float> scores(static_cast<std::size_t>(samples.size() * classes));
   Evaluator(model.graph, threads)

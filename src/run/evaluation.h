@@ -12,23 +12,17 @@ namespace lwsvm::run {
 
 struct EvaluateJob {
   TaskOptions task;
-  NormalizeOptions normalize;
-  std::string model;  // its file
-  std::string output_name;
+  PixelSettings pixels;
+  std::string model;  // the network's file, if it has one: for messages, and to find its centre from there
   std::string split = "test";
   std::optional<double> lambda;  // absent: that of the network
   std::string centre;            // empty: that of the network
   bool loss_given = false;       // else it is the one that the network was trained with
 };
 
-struct Evaluated {
-  EvaluateSummary summary;
-  std::string data;  // the data set's name
-};
-
-Evaluated run_evaluation(EvaluateJob job, const RunContext& context, RunInput input = {});
+EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context, RunInput input);
 
 // The scores of every sample of the part, one row a sample.
-std::vector<float> run_scores(EvaluateJob job, const RunContext& context, RunInput input = {});
+std::vector<float> run_scores(const EvaluateJob& job, const RunContext& context, RunInput input);
 
 }  // namespace lwsvm::run

@@ -128,9 +128,9 @@ bool is_foreign(const ModelInfo& info) {
   return !info.producer.starts_with("lwsvm");
 }
 
-void fit_input(Model& model, const NormalizeOptions& given, const DataSet& data, const Threads& threads,
+void fit_input(Model& model, const PixelSettings& pixels, const DataSet& data, const Threads& threads,
                Messages& messages) {
-  NormalizationOptions options = given.parse(data);
+  NormalizationOptions options = normalization_options(pixels, data);
   for (const std::string& note : model.info.notes) messages.line("{}", note);
   if (!model.source || !is_foreign(model.info)) {
     if (options.given())
@@ -146,7 +146,7 @@ void fit_input(Model& model, const NormalizeOptions& given, const DataSet& data,
     return check_fit(model, data);  // says why not
   check_network(model, data);
   if (!options.given()) options = noted(model.info);
-  if (!options.given()) options = found_by_trying(model, data, sample, given.anyway, threads, messages);
+  if (!options.given()) options = found_by_trying(model, data, sample, pixels.anyway, threads, messages);
   model.info.metadata[kNormalizeKey] = to_text(options);
   const Normalization constants = make_normalization(data, {}, options);
   adapt_input(model, sample, constants.mean, constants.std);

@@ -10,12 +10,12 @@ namespace lwsvm::run {
 // Where the metadata of a written network says how its pixels are normalised.
 inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
 
-// Brings data and network together: normalises as the options say, or as the file says if lwsvm wrote it into
-// its metadata, or else as trying the known normalisations shows, which is said in a line; and arranges the
-// pixels as the network takes them. Notes the normalisation in the metadata. Throws Error where that cannot
-// be: if the network carries its own normalisation and another is given, or takes no such data, or has
-// weights that are not numbers; and, unless options.anyway, if trying does not tell the normalisation.
-void fit_input(Model& model, const NormalizeOptions& options, const DataSet& data, const Threads& threads,
+// Brings data and network together: normalises as the settings say, or as the file says if lwsvm wrote it
+// into its metadata, or else as trying the known normalisations shows, which is said in a line; and arranges
+// the pixels as the network takes them. Notes the normalisation in the metadata. Throws Error where that
+// cannot be: if the network carries its own normalisation and another is given, or takes no such data, or has
+// weights that are not numbers; and, unless pixels.anyway, if trying does not tell the normalisation.
+void fit_input(Model& model, const PixelSettings& pixels, const DataSet& data, const Threads& threads,
                Messages& messages);
 
 bool is_foreign(const ModelInfo& info);  // written by another program

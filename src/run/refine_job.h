@@ -12,7 +12,7 @@ namespace lwsvm::run {
 
 struct RefineJob {
   TaskOptions task;
-  NormalizeOptions normalize;  // a resumed run finds it in the network's metadata
+  PixelSettings pixels;  // a resumed run finds it in the network's metadata
   std::string input, output, run_folder;
   std::string output_name;         // of the file's outputs; the written network remembers it
   std::string resume_folder;       // settings then come from there, but for time_limit ...

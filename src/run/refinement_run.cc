@@ -16,10 +16,9 @@
 #include "model/onnx_writer.h"
 #include "model/storage.h"
 #include "run/centre.h"
-#include "run/checkpoint_writer.h"
 #include "run/judged_part.h"
-#include "run/log_writer.h"
 #include "run/model_input.h"
+#include "run/recording.h"
 #include "run/refine_choices.h"
 #include "run/result_json.h"
 #include "run/run_folder.h"
@@ -147,23 +146,6 @@ void announce(const RefineJob& job, const Model& model, const Regulariser& regul
   messages.line("start: {}", to_string(start));
 }
 
-std::optional<RunLog> open_log(const RefineJob& job, const json& settings, const Task& task,
-                               const RefineOptions& options, const Quality& start,
-                               const std::optional<SavedRun>& saved) {
-  if (job.run_folder.empty()) return std::nullopt;
-  if (saved) {
-    RunLog log(job.run_folder, saved->log_offset);
-    if (settings != saved->settings) log.write({{"type", "resume"}, {"settings", settings}});
-    return log;
-  }
-  RunLog log(job.run_folder);
-  auto record = run_record("refine", settings, task);
-  record["lambda"] = options.lambda;
-  record["start"] = json(start);
-  log.write(record);
-  return log;
-}
-
 // Every accepted update changes weights, and no other does.
 bool is_unchanged(const Refiner& refiner, const RefineOptions& options) {
   return options.keep == Keep::last ? refiner.updates() == refiner.rejected() : refiner.best_move() == 0;
@@ -260,6 +242,53 @@ Quality measure_start(const RefineJob& job, const JudgedPart& judged, const Samp
   return quality;
 }
 
+// What is decided by looking at the network and the data, or was when the saved run began.
+struct Choices {
+  RefineOptions options;
+  Centre centre;  // without its weights, which are in the options
+  RefineFindings found;
+};
+
+Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model& model, const Task& task,
+               double time_limit, const Threads& threads, StopPolicy& stop_policy, Messages& messages) {
+  RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
+  RefineOptions options = refine_options(job, model, messages);
+  Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
+  options.centre = std::move(centre.weights);
+  if (centre.at_start && !centre.file.empty())
+    found.centre_file = fs::absolute(centre.file).lexically_normal().string();
+  if (!saved) found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
+  if (found.judged.training > 0) {
+    options.judged = found.judged.training;
+    options.moves = Moves::sweeps;
+  }
+  if (saved) {
+    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
+  } else {
+    const PartOf training(task.training, found.judged.training, options.seed);
+    const PartOf validation(task.validation, found.judged.validation, options.seed);
+    found.start = measure_start(job, found.judged, training.samples(), validation.samples(), centre.at_start,
+                                model, task, threads, options, stop_policy, messages);
+  }
+  found.lambda = fmt::format("{}", options.lambda);
+  return {std::move(options), std::move(centre), std::move(found)};
+}
+
+nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, const Choices& chosen) {
+  nlohmann::ordered_json first = run_record(record, task);
+  first["lambda"] = chosen.options.lambda;
+  first["start"] = json(chosen.found.start);
+  return first;
+}
+
+// Throws Error where the checkpoint does not fit the network and the data.
+void restore(Refiner& refiner, SavedRun saved, const Model& model, const Task& task,
+             const RefineOptions& options) {
+  check_refine_state(saved.checkpoint, model.graph.parameters().size(), options.layers.size(),
+                     task.training.size() / task.training.copies());
+  refiner.restore(std::move(saved.checkpoint));
+}
+
 }  // namespace
 
 RefineUpdate to_public(const LayerUpdate& update) {
@@ -302,36 +331,20 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);
   const Threads threads = start_threads(context.threads, messages);
-  fit_input(model, job.normalize, task.data, threads, messages);
+  fit_input(model, job.pixels, task.data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
-  RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
-  RefineOptions options = refine_options(job, model, messages);
-  Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
-  options.centre = std::move(centre.weights);
-  if (centre.at_start && !centre.file.empty())
-    found.centre_file = fs::absolute(centre.file).lexically_normal().string();
   const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
-  if (!saved) found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
-  const PartOf training(task.training, found.judged.training, options.seed);
-  const PartOf validation(task.validation, found.judged.validation, options.seed);
-  if (found.judged.training > 0) {
-    options.judged = found.judged.training;
-    options.moves = Moves::sweeps;
-  }
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
-  if (saved)
-    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
-  else
-    found.start = measure_start(job, found.judged, training.samples(), validation.samples(), centre.at_start,
-                                model, task, threads, options, stop_policy, messages);
-  found.lambda = fmt::format("{}", options.lambda);
+  const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages);
+  const auto& [options, centre, found] = chosen;
 
   constexpr const char* preparing = "preparing the first move";
-  InterruptibleSource all_training(task.training, preparing), judging(validation.samples(), preparing);
+  const PartOf validation(task.validation, found.judged.validation, options.seed);
+  InterruptibleSource training(task.training, preparing), judging(validation.samples(), preparing);
   stop_if_interrupted(preparing);
-  Refiner refiner(model.graph, all_training, &judging, task.loss, options, threads);
-  all_training.disarm();  // from here on there is a network to write
+  Refiner refiner(model.graph, training, &judging, task.loss, options, threads);
+  training.disarm();  // from here on there is a network to write
   judging.disarm();
   if (!saved && may_know_validation(model.info, task))
     messages.line(
@@ -342,34 +355,26 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   note_refining(job, task, options, centre, refiner.regulariser(), output, model);
   announce(job, model, refiner.regulariser(), centre, found.start, threads, messages);
 
-  const json settings = settings_with(job, found);
-  std::optional<RunLog> log = open_log(job, settings, task, options, found.start, saved);
-  Recorder recorder(context.observers);
-  recorder.count_seconds([&] { return refiner.seconds(); });
-  recorder.add(stop_policy);
+  Recording recording(context, stop_policy);
+  recording.recorder().count_seconds([&] { return refiner.seconds(); });
   UpdateList updates;
-  recorder.add(updates);
-  std::optional<LogWriter> log_writer;
-  std::optional<CheckpointWriter> checkpoints;
-  if (log) {
-    recorder.add(log_writer.emplace(*log));
-    recorder.add(checkpoints.emplace(
-        RunRecord{"refine", job.run_folder, settings, origin.folder(), checksum(task.data)}, model, as_read,
-        *log, [&](Checkpoint& checkpoint) { refiner.save(checkpoint); }));
+  recording.recorder().add(updates);
+  if (!job.run_folder.empty()) {
+    const RunRecord record = record_of("refine", job.run_folder, settings_with(job, found), origin, task);
+    recording.open(record, saved, first_record(record, task, chosen), model, as_read,
+                   [&](Checkpoint& checkpoint) { refiner.save(checkpoint); });
   }
   if (saved) {
-    check_refine_state(saved->checkpoint, model.graph.parameters().size(), options.layers.size(),
-                       task.training.size() / task.training.copies());
-    refiner.restore(std::move(saved->checkpoint));
+    restore(refiner, std::move(*saved), model, task, options);
     saved.reset();
     if (job.limit_counts_all_starts) stop_policy.count_earlier(refiner.seconds());
     messages.line("resuming in pass {}", refiner.pass() + 1);
-  } else if (checkpoints) {
-    checkpoints->save();  // so that a run can be resumed from its first moment on
+  } else {
+    recording.save();  // so that a run can be resumed from its first moment on
   }
-  recorder.begin_refining(options);
-  const RefineEnd end = refiner.run(recorder);
-  if (checkpoints) checkpoints->save();
+  recording.recorder().begin_refining(options);
+  const RefineEnd end = refiner.run(recording.recorder());
+  recording.save();
   refiner.keep_chosen(stop_policy.seconds_left());
   if (is_unchanged(refiner, options))
     model.info = as_read;
@@ -379,7 +384,6 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
 
   const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
   RefineSummary summary = summary_of(refiner, end);
-  summary.updates = updates.take();
   summary.kept = kept_text(refiner, options, input.in_memory ? "kept" : "written");
   messages.line("{}; {}{}", summary.reason, summary.kept,
                 unfinished && !job.run_folder.empty()
@@ -387,11 +391,12 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
                     : "");
   summary.start = found.start;
   summary.end = with_test(refiner.current(), model, task, threads, found.judged.test);
-  if (found.judged.training > 0) summary.judged_samples = found.judged.training;
+  summary.updates = updates.take();
   summary.seconds = clock.seconds();
+  if (found.judged.training > 0) summary.judged_samples = found.judged.training;
   if (end == RefineEnd::out_of_time) summary.time_limit = job.time_limit;
   summary.model = output;
-  if (log && summary.finished) write_end(*log, summary);
+  if (summary.finished) recording.end(summary);
   return {std::move(summary), std::move(model)};
 }
 

@@ -21,7 +21,7 @@ void to_json(nlohmann::json& json, const RefineSummary& summary);
 
 namespace lwsvm::run {
 
-// {"type": "end", ...}: the run is over. It lies behind the last checkpoint, so that a run that is resumed
+// {"type": "end", ...}: the run is over. It lies after the last checkpoint, so that a run that is resumed
 // after its end cuts it off and writes it again.
 void write_end(RunLog& log, const nlohmann::json& result);
 

@@ -185,12 +185,16 @@ fs::path RunOrigin::folder() const {
   return begun_in_.empty() ? fs::current_path() : begun_in_;
 }
 
-nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,
-                                  const Task& task) {
+RunRecord record_of(const std::string& command, const std::string& folder, nlohmann::json settings,
+                    const RunOrigin& origin, const Task& task) {
+  return {command, folder, std::move(settings), origin.folder(), checksum(task.data)};
+}
+
+nlohmann::ordered_json run_record(const RunRecord& record, const Task& task) {
   const Machine machine = describe_machine();
   return {{"type", "run"},
-          {"command", command},
-          {"settings", settings},
+          {"command", record.command},
+          {"settings", record.settings},
           {"train_samples", task.training.size()},
           {"val_samples", task.validation.size()},
           {"test_samples", task.test.size()},

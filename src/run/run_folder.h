@@ -97,8 +97,10 @@ std::optional<SavedRun> open_saved(const std::string& command, Job& job,
 // Throws Error where the data are not those that the run began with.
 void check_same_data(const SavedRun& saved, const Task& task);
 
+RunRecord record_of(const std::string& command, const std::string& folder, nlohmann::json settings,
+                    const RunOrigin& origin, const Task& task);
+
 // The first record of a log: what was asked, on what, by what.
-nlohmann::ordered_json run_record(const std::string& command, const nlohmann::json& settings,
-                                  const Task& task);
+nlohmann::ordered_json run_record(const RunRecord& record, const Task& task);
 
 }  // namespace lwsvm::run

@@ -186,11 +186,11 @@ TrainedSvm run_svm(SvmJob job, const RunContext& context,
   job.solver.validate();
   check_output(job);
   if (!context.data_dir.empty()) job.source.data_dir = context.data_dir;
-  job.source.normalised = job.normalize.given();
+  job.source.normalised = is_given(job.pixels);
   const SvmData data(job.source, std::move(input.data));
   stop_if_interrupted("loading the data");
   check_model_size(job, data);
-  const Normalization normalization = svm_normalization(data, job.normalize.parse(data.data));
+  const Normalization normalization = svm_normalization(data, normalization_options(job.pixels, data.data));
   const MarginMatrix margin = margins_for(job, data.data.classes);
   Model model;  // of sparse features, which may be many, only where it is wanted
   if (!data.sparse) model = make_model(job, data, normalization);

@@ -18,7 +18,7 @@ namespace lwsvm::run {
 
 struct SvmJob {
   SvmDataOptions source;
-  NormalizeOptions normalize;
+  PixelSettings pixels;
   MulticlassSvmOptions solver;
   std::string delta;           // CSV of the margin matrix; empty: `margins`
   std::vector<float> margins;  // the matrix, row = predicted; empty: 0-1

@@ -44,20 +44,21 @@ MarginMatrix margins_for(const TaskOptions& options, int classes) {
 
 }  // namespace
 
-NormalizationOptions NormalizeOptions::parse(const DataSet& data) const {
-  if (!name.empty()) {
-    if (scale || !mean.empty() || !deviation.empty() || per_pixel)
+bool is_given(const PixelSettings& pixels) {
+  return !pixels.name.empty() || pixels.scale || !pixels.mean.empty() || !pixels.deviation.empty() ||
+         pixels.per_pixel;
+}
+
+NormalizationOptions normalization_options(const PixelSettings& pixels, const DataSet& data) {
+  const NormalizationOptions numbers{pixels.scale, pixels.mean, pixels.deviation, pixels.per_pixel};
+  if (!pixels.name.empty()) {
+    if (numbers.given())
       fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
-           name);
-    return named_normalization(name, white_of(data).value_or(255));
+           pixels.name);
+    return named_normalization(pixels.name, white_of(data).value_or(255));
   }
-  NormalizationOptions options;
-  options.scale = scale;
-  if (!mean.empty()) options.mean = parse_numbers("--mean", mean);
-  if (!deviation.empty()) options.std = parse_numbers("--std", deviation);
-  options.per_pixel = per_pixel;
-  options.validate();
-  return options;
+  numbers.validate();
+  return numbers;
 }
 
 Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<const DataSet> given)

@@ -38,16 +38,9 @@ struct TaskOptions {
   }
 };
 
-struct NormalizeOptions {
-  std::string name;  // "imagenet"; empty: none
-  std::optional<double> scale;
-  std::string mean, deviation;
-  bool per_pixel = false;
-  bool anyway = false;  // where nothing is given and trying does not tell
-
-  bool given() const { return !name.empty() || scale || !mean.empty() || !deviation.empty() || per_pixel; }
-  NormalizationOptions parse(const DataSet& data) const;
-};
+bool is_given(const PixelSettings& pixels);
+// Throws Error where they contradict each other.
+NormalizationOptions normalization_options(const PixelSettings& pixels, const DataSet& data);
 
 struct SplitChoice {
   std::size_t validation = 0;

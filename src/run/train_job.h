@@ -12,7 +12,7 @@ namespace lwsvm::run {
 
 struct TrainJob {
   TaskOptions task;
-  NormalizeOptions normalize;
+  PixelSettings pixels;
   TrainOptions train;
   std::string arch = "mnist";
   std::string init;         // a network to start from, instead of `arch`

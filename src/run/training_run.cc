@@ -14,9 +14,8 @@
 #include "model/onnx_writer.h"
 #include "model/storage.h"
 #include "run/centre.h"
-#include "run/checkpoint_writer.h"
-#include "run/log_writer.h"
 #include "run/model_input.h"
+#include "run/recording.h"
 #include "run/result_json.h"
 #include "run/run_folder.h"
 #include "run/stop_policy.h"
@@ -43,7 +42,7 @@ std::optional<Model> given_model(const TrainJob& job, std::optional<SavedRun>& s
 }
 
 Model new_model(const TrainJob& job, const Task& task) {
-  const NormalizationOptions normalization = job.normalize.parse(task.data);
+  const NormalizationOptions normalization = normalization_options(job.pixels, task.data);
   const Normalization constants = make_normalization(task.data, task.split.train, normalization);
   Model model;
   const ImageShape& shape = task.data.shape;
@@ -135,19 +134,6 @@ void restore(Trainer& trainer, Graph& graph, std::int64_t samples, const SavedRu
   messages.line("resuming after {} of {} epochs", trainer.epoch(), job.train.epochs);
 }
 
-std::optional<RunLog> open_log(const TrainJob& job, const Task& task, const std::optional<SavedRun>& saved) {
-  if (job.run_folder.empty()) return std::nullopt;
-  const nlohmann::json asked = settings_of(job);
-  if (!saved) {
-    RunLog log(job.run_folder);
-    log.write(run_record("train", asked, task));
-    return log;
-  }
-  RunLog log(job.run_folder, saved->log_offset);
-  if (asked != saved->settings) log.write({{"type", "resume"}, {"settings", asked}});
-  return log;
-}
-
 }  // namespace
 
 Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
@@ -168,7 +154,7 @@ Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
   if (saved) check_same_data(*saved, task);
   Model model = given ? std::move(*given) : new_model(job, task);
   if (given)
-    fit_input(model, job.normalize, task.data, threads, messages);
+    fit_input(model, job.pixels, task.data, threads, messages);
   else
     check_fit(model, task.data);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
@@ -182,28 +168,22 @@ Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
   Trainer trainer(model.graph, task.training, &task.validation, task.loss, job.train, threads);
   announce(job, task, model, threads, messages);
   if (saved) restore(trainer, model.graph, task.training.size(), *saved, job, messages);
-  std::optional<RunLog> log = open_log(job, task, saved);
-  saved.reset();  // its memory
-  Recorder recorder(context.observers);
   StopPolicy stop_policy;
-  recorder.add(stop_policy);
-  std::optional<LogWriter> log_writer;
-  std::optional<CheckpointWriter> checkpoints;
-  if (log) {
-    recorder.add(log_writer.emplace(*log));
-    recorder.add(checkpoints.emplace(
-        RunRecord{"train", job.run_folder, settings_of(job), origin.folder(), checksum(task.data)}, model,
-        as_read, *log, [&](Checkpoint& checkpoint) {
-          trainer.save(checkpoint);
-          save_unrounded(checkpoint, model);
-        }));
-    checkpoints->save();  // so that a run can be resumed from its first moment on
+  Recording recording(context, stop_policy);
+  if (!job.run_folder.empty()) {
+    const RunRecord record = record_of("train", job.run_folder, settings_of(job), origin, task);
+    recording.open(record, saved, run_record(record, task), model, as_read, [&](Checkpoint& checkpoint) {
+      trainer.save(checkpoint);
+      save_unrounded(checkpoint, model);
+    });
   }
-  recorder.begin_training(job.train, task.training.size());
-  const TrainOutcome outcome = trainer.run(recorder);
+  saved.reset();     // its memory
+  recording.save();  // so that a run can be resumed from its first moment on
+  recording.recorder().begin_training(job.train, task.training.size());
+  const TrainOutcome outcome = trainer.run(recording.recorder());
   if (outcome == TrainOutcome::diverged)
     fail("train", "the loss is no longer a number; try a smaller --lr (it is {})", job.train.learning_rate);
-  if (checkpoints) checkpoints->save();
+  recording.save();
 
   TrainSummary summary;
   summary.finished = outcome != TrainOutcome::stopped;
@@ -225,7 +205,7 @@ Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
   summary.epochs = trainer.epoch();
   summary.seconds = trainer.seconds();
   summary.model = output;
-  if (log && summary.finished) write_end(*log, summary);
+  if (summary.finished) recording.end(summary);
   return {std::move(summary), std::move(model)};
 }
 

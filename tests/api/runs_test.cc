@@ -80,6 +80,15 @@ TEST_F(Api, RefineStopsWhenAskedToAndKeepsWhatItHas) {
   EXPECT_NEAR(objective(network_), summary.updates[0].after, 1e-9);
 }
 
+TEST_F(Api, RefineKeepsItsTimeLimit) {
+  RefineSettings settings;
+  settings.passes = 100000;
+  settings.time_limit = 1e-4;
+  const RefineSummary summary = refine(network_, data_, settings);
+  EXPECT_EQ(summary.reason, "time is up") << summary.full_report();
+  EXPECT_FALSE(summary.time_limit.empty());
+}
+
 TEST_F(Api, TrainStopsWhenAskedTo) {
   const TrainSummary by_epoch =
       train(network_, data_, {.epochs = 9, .on_epoch = [](const TrainEpoch& e) { return e.epoch < 2; }});
