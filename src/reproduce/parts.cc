@@ -16,7 +16,7 @@ namespace lwsvm::reproduce {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::json;
+using nlohmann::json;
 
 const std::string& folder_of(const Part& part) {
   return std::visit([](const auto& job) -> const std::string& { return job.run_folder; }, part.job);
@@ -50,7 +50,7 @@ bool is_begun(const Part& part) {
 // Of the run in the part's folder. Throws Error unless it is one of this part.
 json checked_settings(const Part& part) {
   const json meta = Checkpoint::load_meta(run::checkpoint_path(folder_of(part)));
-  const json stored = meta.at("settings");
+  json stored = meta.at("settings");
   std::string difference;
   if (meta.value("command", "") != command_of(part)) {
     difference = fmt::format("not of lwsvm {}", command_of(part));

@@ -34,7 +34,7 @@ std::string percent(double fraction) {
 std::string our_time(const Plan& plan, const PartResults& results, const Row& row) {
   const json* own = find(results, row.part);
   if (!own) return "-";
-  const std::string time = time_text(own->at("seconds"), plan.time_unit);
+  std::string time = time_text(own->at("seconds"), plan.time_unit);
   if (row.solver_part.empty()) return time;
   const json* solver = find(results, row.solver_part);
   return (solver ? time_text(solver->at("seconds"), plan.time_unit) : "?") + "+" + time;
@@ -85,7 +85,7 @@ Table readable_table(const Plan& plan, const PartResults& results) {
   for (const std::string& heading : {std::string("objective"), std::string("training"),
                                      fmt::format("time ({})", plan.time_unit), std::string("testing")}) {
     headings.push_back(heading);
-    if (with_paper) headings.push_back(kPaper);
+    if (with_paper) headings.emplace_back(kPaper);
   }
   Table table(std::move(headings));
   for (const Row& row : plan.rows) {

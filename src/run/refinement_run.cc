@@ -28,7 +28,7 @@ namespace lwsvm::run {
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::json;
+using nlohmann::json;
 
 // What a run finds out when it begins, and must not find otherwise when it is resumed.
 struct RefineFindings {

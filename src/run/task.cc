@@ -50,7 +50,7 @@ bool is_given(const PixelSettings& pixels) {
 }
 
 NormalizationOptions normalization_options(const PixelSettings& pixels, const DataSet& data) {
-  const NormalizationOptions numbers{pixels.scale, pixels.mean, pixels.deviation, pixels.per_pixel};
+  NormalizationOptions numbers{pixels.scale, pixels.mean, pixels.deviation, pixels.per_pixel};
   if (!pixels.name.empty()) {
     if (numbers.given())
       fail("normalization", "--normalize {} stands for --scale, --mean and --std; give it or them, not both",
