@@ -41,7 +41,7 @@ bench: ## speed, side by side with PyTorch; writes docs/performance.md
 	cmake --build --preset release -j $(JOBS)
 	@scripts/bench.sh
 
-versus: ## refine against tuned Adam and SGD at equal time, on VERSUS_SECONDS (60) of one core a try; hours
+versus: ## refine against tuned Adam and SGD at equal time, on VERSUS_SECONDS (60) of one core per try; hours
 	@scripts/install-deps.sh demo
 	@$(MAKE) build
 	@scripts/versus.sh

@@ -176,7 +176,7 @@ std::vector<std::int32_t> read_labels(Array& array) {
     fail(kNpzPlace, "{}: labels are class numbers, not floats; save y.astype('int64')", array.source);
   }
   if (dims.empty() || dims.size() > 2 || (dims.size() == 2 && dims[1] != 1)) {
-    fail(kNpzPlace, "{}: expected one class number a sample; save y.argmax(axis=1) for one-hot labels",
+    fail(kNpzPlace, "{}: expected one class number per sample; save y.argmax(axis=1) for one-hot labels",
          array.source);
   }
   return read_integers<std::int32_t>(array, [&](auto value, std::size_t index) {

@@ -54,7 +54,7 @@ std::string why_not_refinable(const Graph& network, int node) {
     return fmt::format("the scores do not depend on '{}'", network.node(node).name);
   for (int i = node + 1; i <= scores; ++i)
     if (depends[static_cast<std::size_t>(i)] && network.node(i).layer->linearity() == Linearity::neither)
-      return fmt::format("'{}' behind it is a {}, which is not piecewise linear", network.node(i).name,
+      return fmt::format("'{}' after it is a {}, which is not piecewise linear", network.node(i).name,
                          to_string(network.node(i).layer->kind()));
   return {};
 }

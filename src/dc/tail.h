@@ -27,7 +27,7 @@ std::vector<bool> needed_for_scores(const Graph& network);
 // Of the dependents the ones that the scores need: heads beside the scores do not count.
 std::vector<bool> on_the_way_to_scores(const Graph& network, int node);
 
-// Throws Error when a layer behind the open one is neither linear nor piecewise linear, naming it and the
+// Throws Error when a layer after the open one is neither linear nor piecewise linear, naming it and the
 // layers that can be refined. Batch normalisation is frozen; dropout is left out.
 Tail cut_tail(const Graph& network, int open_node);
 

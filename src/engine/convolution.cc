@@ -152,7 +152,7 @@ struct Convolution::Impl {
 
   std::optional<dnnl::convolution_backward_weights::primitive_desc> gradient_desc;
   dnnl::convolution_backward_weights gradient;
-  dnnl::reorder unpack;  // of the gradient: called once a sample where every sample has its own
+  dnnl::reorder unpack;  // of the gradient: called once per sample where every sample has its own
 
   std::size_t scratch = 0;  // of the primitives; the single pixels come before it
 

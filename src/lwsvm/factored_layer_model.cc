@@ -21,8 +21,9 @@ class FactoredLayerModel final : public FactoredModel {
     const auto p = static_cast<std::size_t>(outputs()), q = static_cast<std::size_t>(inputs());
     runner_.for_chunks(samples, [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
       planes_.find(part, worker, out.slopes.data() + first * p, out.offsets.data() + first);
-      std::copy_n(runner_.lane(worker).outputs.data(), part.size() * p, out.outputs.data() + first * p);
-      std::copy_n(runner_.lane(worker).inputs.data(), part.size() * q, out.input_buffer.data() + first * q);
+      std::copy_n(runner_.buffers(worker).outputs.data(), part.size() * p, out.outputs.data() + first * p);
+      std::copy_n(runner_.buffers(worker).inputs.data(), part.size() * q,
+                  out.input_buffer.data() + first * q);
     });
   }
   std::optional<double> mean_loss(const Weights& w) override { return planes_.mean_loss(w); }

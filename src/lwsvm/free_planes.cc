@@ -48,7 +48,7 @@ void FreePlanes::find(std::span<const std::int32_t> part, int worker, float* slo
       seeds[i * width + static_cast<std::size_t>(d.shared_at() + runner_.label(part[i]))] = 1.0f;
   }
   const float* convex = runner_.backward(worker);
-  const float* outputs = runner_.lane(worker).outputs.data();
+  const float* outputs = runner_.buffers(worker).outputs.data();
   for (std::size_t i = 0; i < part.size(); ++i) {
     const std::int64_t at = static_cast<std::int64_t>(i) * size;
     offsets[i] = found[i].value - runner_.concave_offset(part[i]) - dot(convex + at, outputs + at, size);
@@ -64,7 +64,7 @@ double FreePlanes::mean_loss(const Weights& w) {
   const std::int64_t size = runner_.layer().output_size();
   runner_.for_chunks(all, [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
     const std::vector<BestLabel>& found = best_labels(part, worker);
-    const float* outputs = runner_.lane(worker).outputs.data();
+    const float* outputs = runner_.buffers(worker).outputs.data();
     for (std::size_t i = 0; i < part.size(); ++i)
       losses[first + i] =
           found[i].value - runner_.concave_offset(part[i]) -

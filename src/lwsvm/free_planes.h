@@ -18,7 +18,7 @@ class FreePlanes {
  public:
   FreePlanes(TailRunner& runner, const MarginMatrix& margins);
 
-  // slopes (one row per sample): delta* at u; offsets: ell*. u is left in the worker's lane.
+  // slopes (one row per sample): delta* at u; offsets: ell*. u is left in the worker's buffers.
   void find(std::span<const std::int32_t> part, int worker, float* slopes, double* offsets);
   // mean_i H_i(w): no backward pass, no plane.
   double mean_loss(const Weights& w);

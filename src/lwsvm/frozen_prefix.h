@@ -1,4 +1,4 @@
-// What lies before the first layer that is opened never changes: run it once a sample and keep the result.
+// What lies before the first layer that is opened never changes: run it once per sample and keep the result.
 //
 // With the last stage of a ResNet-20 open, every evaluation of F then costs a third; with the SVM layer alone
 // open, next to nothing.

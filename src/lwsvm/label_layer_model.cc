@@ -47,16 +47,16 @@ class LabelLayerModel final : public LabelModel {
         runner_.inputs().fetch_inputs(
             part, inputs_.data() + first * static_cast<std::size_t>(layer.input_size()), worker);
       } else {
-        runner_.inputs().fetch_inputs(part, runner_.lane(worker).inputs.data(), worker);
+        runner_.inputs().fetch_inputs(part, runner_.buffers(worker).inputs.data(), worker);
         runner_.slope_rows(slopes, part.size(),
                            rows_.data() + first * static_cast<std::size_t>(layer.dimension()), worker);
       }
     });
     if (layer.dense()) {
-      factored_.look_at(static_cast<int>(count), slopes_.data(), inputs_.data());
+      factored_.set_batch(static_cast<int>(count), slopes_.data(), inputs_.data());
       return factored_;
     }
-    explicit_.look_at(static_cast<int>(count), rows_.data());
+    explicit_.set_batch(static_cast<int>(count), rows_.data());
     return explicit_;
   }
 

@@ -66,7 +66,7 @@ Graph nodes_before(const Graph& network, int open_node) {
   return copy;
 }
 
-// f of a convolution, behind its input.
+// f of a convolution, after its input.
 int add_window_means(Graph& graph, int input, const ConvolutionSpec& spec, const Shape& positions,
                      const std::string& name) {
   const WindowSpec& w = spec.window;

@@ -1,7 +1,7 @@
 // What the layer problem needs of every sample and never changes while a layer is open:
 //   z          the open layer's input,
 //   frontier   values that join its tail from beside (residual arms, other branches),
-//   patterns   which linear pieces the frozen layers behind it chose at w_t: bits and indices.
+//   patterns   which linear pieces the frozen layers after it chose at w_t: bits and indices.
 //
 // Kept in memory where it fits the budget; otherwise z and the frontier are computed again for every chunk by
 // running the network up to the layer.

@@ -23,7 +23,7 @@ struct LayerUpdater::ActiveSolve {
   BcfwSolver solver;
   double mu;
   std::vector<float> anchor;  // w_t
-  std::uint64_t level = 0;    // how many piecewise linear layers behind it are free
+  std::uint64_t level = 0;    // how many piecewise linear layers after it are free
   std::uint64_t attempt = 0;
   std::uint64_t further = 0;  // how often it was solved further
   std::uint64_t epochs = 0;   // of attempts that are over; so are work and dual_bytes, the most of any
@@ -49,20 +49,20 @@ struct LayerUpdater::ActiveSolve {
   }
 };
 
-double RefineGround::flops_between(int first, int end) const {
+double RefineContext::flops_between(int first, int end) const {
   std::int64_t total = 0;
   for (int node = first; node < end; ++node) total += graph.flops(node);
   return static_cast<double>(total);
 }
 
-double RefineGround::update_flops(int node, double visits) const {
+double RefineContext::update_flops(int node, double visits) const {
   const double layer = flops_between(node, node + 1);
   const double tail = flops_between(node + 1, static_cast<int>(graph.nodes().size()));
   return static_cast<double>(train.size()) * 3 * flops_per_sample() + visits * (2 * layer + 2 * tail);
 }
 
-LayerUpdater::LayerUpdater(const RefineGround& ground)
-    : ground_(ground), graph_(ground.graph), options_(ground.options) {}
+LayerUpdater::LayerUpdater(const RefineContext& context)
+    : context_(context), graph_(context.graph), options_(context.options) {}
 
 LayerUpdater::~LayerUpdater() = default;
 
@@ -78,7 +78,7 @@ double LayerUpdater::initial_mu(int node) const {
 // With Search::full every layer starts at Y and is widened.
 int LayerUpdater::first_level(int node) const {
   if (options_.search != Search::automatic) return 0;
-  return automatic_free_layers(graph_, node, ground_.train.size(), options_.memory);
+  return automatic_free_layers(graph_, node, context_.train.size(), options_.memory);
 }
 
 std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_t seed,
@@ -99,11 +99,11 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
     const Summary summary = active_->solver.solve(stopping_options(), [&](const SolveProgress& progress) {
       observer.on_progress(progress);
       observer.on_safe_point();
-      out_of_time = observer.seconds_left() < ground_.reserve();
+      out_of_time = observer.seconds_left() < context_.reserve();
       return !out_of_time && !observer.stop_requested();
     });
     if (summary.reason == StopReason::interrupted && !out_of_time) return std::nullopt;
-    active_->work += ground_.update_flops(node, static_cast<double>(summary.visits));
+    active_->work += context_.update_flops(node, static_cast<double>(summary.visits));
     active_->dual_bytes = std::max(active_->dual_bytes, active_->problem->blocks().block_bytes());
     active_->epochs += static_cast<std::uint64_t>(summary.epochs);
     describe_solve(summary, update);
@@ -129,13 +129,13 @@ std::unique_ptr<LayerProblem> LayerUpdater::linearise(int node, int level) const
   LayerProblemOptions options = problem_options(level);
   // A wider problem is looked at while the narrower one is still there.
   if (active_) options.taken = active_->problem->cache_bytes() + active_->problem->blocks().block_bytes();
-  return std::make_unique<LayerProblem>(graph_, node, ground_.train, ground_.loss.margins(), options,
-                                        ground_.threads);
+  return std::make_unique<LayerProblem>(graph_, node, context_.train, context_.loss.margins(), options,
+                                        context_.threads);
 }
 
 LayerProblemOptions LayerUpdater::problem_options(int level) const {
   LayerProblemOptions options;
-  options.from = ground_.from;
+  options.from = context_.from;
   options.memory = options_.memory;
   options.free_layers = level;
   if (is_paper()) {
@@ -168,7 +168,7 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
   auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
       new ActiveSolve{
           node, seed, std::move(problem),
-          BcfwSolver(blocks, anchor, options, ground_.threads, ground_.regulariser.layer_centre(node)), mu,
+          BcfwSolver(blocks, anchor, options, context_.threads, context_.regulariser.layer_centre(node)), mu,
           anchor});
   active->level = static_cast<std::uint64_t>(level);
   active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
@@ -252,7 +252,7 @@ void LayerUpdater::reject_overflow(LayerUpdate& update) {
 // neither has a finite one, F(w) is infinite and the graph holds w_t.
 LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, bool in_haste) {
   ActiveSolve& active = *active_;
-  const Regulariser& regulariser = ground_.regulariser;
+  const Regulariser& regulariser = context_.regulariser;
   const double others = options_.lambda * (regulariser.half_square(graph_.parameters()) -
                                            regulariser.layer_half_square(active.node, active.anchor));
   Candidate best;
@@ -262,8 +262,8 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
   bool is_last = false;
   const auto consider = [&](std::span<const double> w, bool last) {
     const bool rounded = set_rounded(active.node, w);
-    const LossSums training = ground_.evaluator.evaluate(ground_.judged, ground_.loss);
-    const double objective = ground_.evaluator.objective(training, regulariser);
+    const LossSums training = context_.evaluator.evaluate(context_.judged, context_.loss);
+    const double objective = context_.evaluator.objective(training, regulariser);
     if (!(objective < best.trial.after)) return;
     best.training = training;
     best.trial.after = objective;

@@ -24,7 +24,7 @@
 namespace lwsvm {
 
 // What all updates of a run work on.
-struct RefineGround {
+struct RefineContext {
   Graph& graph;
   const SampleSource& train;       // values of the node `from`, or of the network's input
   const SampleSource& judged;      // what F is taken over: all of `train`, or some
@@ -48,7 +48,7 @@ struct RefineGround {
 
 class LayerUpdater {
  public:
-  explicit LayerUpdater(const RefineGround& ground);
+  explicit LayerUpdater(const RefineContext& context);
   ~LayerUpdater();
 
   // Where the trust region of a layer starts.
@@ -91,7 +91,7 @@ class LayerUpdater {
   bool set_rounded(int node, std::span<const double> w);
   bool is_paper() const { return options_.mode == RefineMode::paper; }
 
-  RefineGround ground_;
+  RefineContext context_;
   Graph& graph_;
   const RefineOptions& options_;
   NetworkQuality current_;

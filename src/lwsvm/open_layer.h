@@ -1,7 +1,7 @@
 // The open layer itself: a dense layer or a convolution with free weights w = (weights, biases).
 //
 //   u = W z + b          outputs of a chunk of samples
-//   psi = J^T delta      the derivative of <delta, u> with respect to w, one row a sample
+//   psi = J^T delta      the derivative of <delta, u> with respect to w, one row per sample
 //
 // Images lie channels-last. Everything runs on the calling thread; one object serves all workers.
 #pragma once

@@ -86,10 +86,10 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   if (options_.judged)
     judged_.emplace(*train_, judged_samples(train_->size(), *options_.judged, options_.seed));
   evaluator_.emplace(graph_, threads_, from_);
-  const RefineGround ground{graph_,       *train_,  judged(),    validation_,        from_, loss_, options_,
-                            regulariser_, threads_, *evaluator_, evaluation_seconds_};
-  updater_.emplace(ground);
-  if (!in_turn()) sweeper_.emplace(ground);
+  const RefineContext context{graph_,       *train_,  judged(),    validation_,        from_, loss_, options_,
+                              regulariser_, threads_, *evaluator_, evaluation_seconds_};
+  updater_.emplace(context);
+  if (!in_turn()) sweeper_.emplace(context);
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
 }
 

@@ -46,9 +46,9 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
   return ranges;
 }
 
-const SampleSource& judging_source(const RefineGround& ground) {
-  return ground.validation && ground.validation->size() >= kLeastJudgeSamples ? *ground.validation
-                                                                              : ground.train;
+const SampleSource& judging_source(const RefineContext& context) {
+  return context.validation && context.validation->size() >= kLeastJudgeSamples ? *context.validation
+                                                                                : context.train;
 }
 
 LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restrict w,
@@ -79,20 +79,21 @@ struct Sweeper::Run {
   }
 };
 
-Sweeper::Sweeper(const RefineGround& ground)
-    : ground_(ground),
-      graph_(ground.graph),
-      runner_(ground.graph, ground.threads,
-              {.learn = nodes_of(ground.regulariser), .training = false, .from = ground.from}),
-      probe_(ground.train, random_samples(ground.train.size(), std::min(kProbeSamples, ground.judged.size()),
-                                          ground.options.seed, kProbeStream)),
-      judge_(judging_source(ground),
-             random_samples(judging_source(ground).size(), kJudgeSamples, ground.options.seed, kProbeStream)),
-      constant_answer_(constant_answer(judge_, ground.loss)),
-      smoothed_loss_(ground.loss),
-      step_(ground.regulariser, ranges_of(ground.regulariser), ground.graph.parameters().size(),
-            ground.threads),
-      delta_(ground.graph.parameters().size(), 0.0f) {}
+Sweeper::Sweeper(const RefineContext& context)
+    : context_(context),
+      graph_(context.graph),
+      runner_(context.graph, context.threads,
+              {.learn = nodes_of(context.regulariser), .training = false, .from = context.from}),
+      probe_(context.train,
+             random_samples(context.train.size(), std::min(kProbeSamples, context.judged.size()),
+                            context.options.seed, kProbeStream)),
+      judge_(judging_source(context), random_samples(judging_source(context).size(), kJudgeSamples,
+                                                     context.options.seed, kProbeStream)),
+      constant_answer_(constant_answer(judge_, context.loss)),
+      smoothed_loss_(context.loss),
+      step_(context.regulariser, ranges_of(context.regulariser), context.graph.parameters().size(),
+            context.threads),
+      delta_(context.graph.parameters().size(), 0.0f) {}
 
 Sweeper::~Sweeper() = default;
 
@@ -114,7 +115,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
     observer.on_sweep_progress({run.progress(), run.loss / steps, run.gamma / steps, eta});
     observer.on_safe_point();
     if (observer.stop_requested()) return std::nullopt;
-    out_of_time = observer.seconds_left() < ground_.reserve();
+    out_of_time = observer.seconds_left() < context_.reserve();
   }
   choose_candidate();
 
@@ -129,7 +130,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   update.gamma = run.gamma / static_cast<double>(std::max<std::uint64_t>(1, run.steps));
   update.epochs = std::max(1, static_cast<int>(std::lround(passes)));
   update.work = passes * flops_per_pass();
-  const LossSums training = loss_on(ground_.judged);
+  const LossSums training = loss_on(context_.judged);
   const double objective = objective_of(training);
   update.actual = current.objective - objective;
   if (objective < current.objective) {
@@ -152,8 +153,8 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
 // About how many passes an update of every opened layer takes the time of.
 double Sweeper::passes_for_layers() const {
   double flops = 0;
-  for (const Regulariser::Layer& layer : ground_.regulariser.layers())
-    flops += ground_.update_flops(layer.node, kUsualVisits * static_cast<double>(ground_.train.size()));
+  for (const Regulariser::Layer& layer : context_.regulariser.layers())
+    flops += context_.update_flops(layer.node, kUsualVisits * static_cast<double>(context_.train.size()));
   return flops / flops_per_pass();
 }
 
@@ -163,7 +164,7 @@ std::pair<double, bool> Sweeper::next_length(double passes_left) const {
   const double wanted = last_passes_ > 0 ? kLengthening * last_passes_ : kFirstShare * passes_left;
   const bool leaves_room_for_another = kLengthening * wanted < passes_left - wanted;
   if (wanted >= 1 && leaves_room_for_another) return {wanted, false};
-  const double layers = ground_.options.moves == Moves::automatic ? passes_for_layers() : passes_left;
+  const double layers = context_.options.moves == Moves::automatic ? passes_for_layers() : passes_left;
   return {layers <= kGreatestLayerShare * passes_left ? passes_left - layers : kGreatestShare * passes_left,
           true};
 }
@@ -183,11 +184,11 @@ void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_lef
 // A random order and, where samples have copies, one copy of each.
 std::vector<std::int32_t> Sweeper::order_of_pass(std::uint64_t number, std::uint64_t pass) const {
   const std::uint64_t name = (number << 20) + pass;
-  Random random(ground_.options.seed, kOrderStream, name);
+  Random random(context_.options.seed, kOrderStream, name);
   std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(pass_size()), random);
-  const std::int64_t copies = ground_.train.copies();
+  const std::int64_t copies = context_.train.copies();
   if (copies == 1) return order;
-  Random copy(ground_.options.seed, kCopyStream, name);
+  Random copy(context_.options.seed, kCopyStream, name);
   for (std::int32_t& sample : order)
     sample += static_cast<std::int32_t>(
         static_cast<std::int64_t>(copy.below(static_cast<std::uint64_t>(copies))) * pass_size());
@@ -206,14 +207,14 @@ void Sweeper::take_step(double eta) {
   const std::int64_t size = std::min(kBatch, std::ssize(run.order) - run.position);
   const auto batch =
       std::span(run.order).subspan(static_cast<std::size_t>(run.position), static_cast<std::size_t>(size));
-  const double loss = runner_.differentiate(ground_.train, batch, smoothed_loss_, 0, delta_).mean_loss();
+  const double loss = runner_.differentiate(context_.train, batch, smoothed_loss_, 0, delta_).mean_loss();
   run.gamma += step_.take(graph_.parameters(), delta_, loss, left * eta);
   run.loss += loss;
   run.position += size;
   ++run.steps;
   const double share = std::max(2.0 / static_cast<double>(run.steps + 1),
                                 2.0 / (kAveragedShare * static_cast<double>(run.planned_steps) + 1));
-  for (const Regulariser::Layer& layer : ground_.regulariser.layers())
+  for (const Regulariser::Layer& layer : context_.regulariser.layers())
     average_in(layer.range.size, static_cast<float>(std::min(1.0, share)),
                graph_.parameters().data() + layer.range.begin, run.average.data() + layer.packed);
 }
@@ -231,11 +232,11 @@ void Sweeper::choose_candidate() {
 }
 
 LossSums Sweeper::loss_on(const SampleSource& samples) {
-  return ground_.evaluator.evaluate(samples, ground_.loss);
+  return context_.evaluator.evaluate(samples, context_.loss);
 }
 
 double Sweeper::objective_of(const LossSums& sums) const {
-  return ground_.evaluator.objective(sums, ground_.regulariser);
+  return context_.evaluator.objective(sums, context_.regulariser);
 }
 
 // Short runs from the network as it is, each coming down to zero; the best one is left in the graph. False:
@@ -258,7 +259,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     run_->order = order_of_pass(run_->number, 0);
     run_->average = start;
     run_->planned_steps = static_cast<std::uint64_t>(batches);
-    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * ground_.reserve())
+    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve())
       take_step(eta);
     run_.reset();
     set_covered(covered());  // as it will be stored
@@ -281,19 +282,19 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
 }
 
 std::vector<float> Sweeper::covered() const {
-  std::vector<float> weights(static_cast<std::size_t>(ground_.regulariser.size()));
-  for (const Regulariser::Layer& layer : ground_.regulariser.layers())
+  std::vector<float> weights(static_cast<std::size_t>(context_.regulariser.size()));
+  for (const Regulariser::Layer& layer : context_.regulariser.layers())
     std::copy_n(graph_.parameters().data() + layer.range.begin, layer.range.size,
                 weights.data() + layer.packed);
   return weights;
 }
 
 void Sweeper::set_covered(std::span<const float> weights) {
-  for (const Regulariser::Layer& layer : ground_.regulariser.layers()) {
+  for (const Regulariser::Layer& layer : context_.regulariser.layers()) {
     float* target = graph_.parameters().data() + layer.range.begin;
     std::copy_n(weights.data() + layer.packed, layer.range.size, target);
-    if (ground_.options.as_stored)
-      ground_.options.as_stored(layer.node, {target, static_cast<std::size_t>(layer.range.size)});
+    if (context_.options.as_stored)
+      context_.options.as_stored(layer.node, {target, static_cast<std::size_t>(layer.range.size)});
   }
 }
 
@@ -329,7 +330,7 @@ void Sweeper::restore(const Checkpoint& checkpoint) {
   temperature_ = etas[2];
   has_grown_ = etas[3] != 0;
   if (checkpoint.get<std::uint64_t>("sweep.under_way", 1)[0] == 0) return;
-  const auto size = static_cast<std::size_t>(ground_.regulariser.size());
+  const auto size = static_cast<std::size_t>(context_.regulariser.size());
   const auto counts = checkpoint.get<std::uint64_t>("sweep.counts", 5);
   const auto sums = checkpoint.get<double>("sweep.sums", 4);
   run_ = std::make_unique<Run>();

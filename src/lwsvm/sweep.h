@@ -36,7 +36,7 @@ namespace lwsvm {
 
 class Sweeper {
  public:
-  explicit Sweeper(const RefineGround& ground);
+  explicit Sweeper(const RefineContext& context);
   ~Sweeper();
 
   // `current` is what the network is worth now; `number` counts moves and names the sweep's random numbers;
@@ -70,10 +70,10 @@ class Sweeper {
   std::vector<std::int32_t> order_of_pass(std::uint64_t number, std::uint64_t pass) const;
   void set_covered(std::span<const float> weights);
   std::vector<float> covered() const;
-  double flops_per_pass() const { return 3 * static_cast<double>(pass_size()) * ground_.flops_per_sample(); }
-  std::int64_t pass_size() const { return ground_.train.size() / ground_.train.copies(); }
+  double flops_per_pass() const { return 3 * static_cast<double>(pass_size()) * context_.flops_per_sample(); }
+  std::int64_t pass_size() const { return context_.train.size() / context_.train.copies(); }
 
-  RefineGround ground_;
+  RefineContext context_;
   Graph& graph_;
   BatchRunner runner_;
   SampleSubset probe_;              // of the training part

@@ -38,17 +38,17 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
       patterns_(program_.replayed_patterns(), source.size()) {
   program_.load(decomposition_.graph);
   for (int worker = 0; worker < threads.count(); ++worker) {
-    Lane lane;
-    lane.workspace = program_.make_workspace();
+    WorkerBuffers buffers;
+    buffers.workspace = program_.make_workspace();
     // Chunks of fewer samples leave the patterns after their own as they were: zeros, at worst, are
     // indices in range.
-    std::fill(lane.workspace.patterns.begin(), lane.workspace.patterns.end(), std::uint8_t{0});
-    lane.inputs.resize(static_cast<std::size_t>(kLayerChunk * layer_.input_size()));
-    lane.outputs.resize(static_cast<std::size_t>(kLayerChunk * layer_.output_size()));
-    std::fill(lane.inputs.begin(), lane.inputs.end(), 0.0f);
-    lane.scratch.resize(layer_.scratch_floats());
-    lane.packed.resize(layer_.packed_floats());
-    lanes_.push_back(std::move(lane));
+    std::fill(buffers.workspace.patterns.begin(), buffers.workspace.patterns.end(), std::uint8_t{0});
+    buffers.inputs.resize(static_cast<std::size_t>(kLayerChunk * layer_.input_size()));
+    buffers.outputs.resize(static_cast<std::size_t>(kLayerChunk * layer_.output_size()));
+    std::fill(buffers.inputs.begin(), buffers.inputs.end(), 0.0f);
+    buffers.scratch.resize(layer_.scratch_floats());
+    buffers.packed.resize(layer_.packed_floats());
+    buffers_.push_back(std::move(buffers));
   }
   record_at_anchor(weights_of(network, tail.open_node), options.memory);
 }
@@ -70,7 +70,7 @@ void TailRunner::record_at_anchor(std::span<const float> anchor, std::uint64_t b
   for_chunks(all, [&](std::size_t, std::span<const std::int32_t> part, int worker) {
     const float* blocks = forward(part, worker, PatternUse::record);
     for (std::size_t i = 0; i < part.size(); ++i)
-      patterns_.store(part[i], lane(worker).workspace.patterns.data(), static_cast<int>(i));
+      patterns_.store(part[i], buffers(worker).workspace.patterns.data(), static_cast<int>(i));
     if (decomposition_.labels_only) return;
     const int width = decomposition_.width(), concave = decomposition_.concave_at();
     for (std::size_t i = 0; i < part.size(); ++i)
@@ -85,13 +85,13 @@ void TailRunner::record_at_anchor(std::span<const float> anchor, std::uint64_t b
       const float* slope = slopes + static_cast<std::int64_t>(i) * size;
       std::copy_n(slope, size, concave_slopes_.data() + part[i] * size);
       concave_offsets_[static_cast<std::size_t>(part[i])] -=
-          dot(slope, lane(worker).outputs.data() + static_cast<std::int64_t>(i) * size, size);
+          dot(slope, buffers(worker).outputs.data() + static_cast<std::int64_t>(i) * size, size);
     }
   });
 }
 
 const float* TailRunner::forward(std::span<const std::int32_t> samples, int worker, PatternUse use) {
-  Lane& l = lane(worker);
+  WorkerBuffers& l = buffers(worker);
   l.targets.clear();
   l.targets.push_back(l.inputs.data());
   for (int part = 1; part < inputs_.parts(); ++part) l.targets.push_back(program_.input(l.workspace, part));
@@ -105,22 +105,22 @@ const float* TailRunner::forward(std::span<const std::int32_t> samples, int work
 
 void TailRunner::load_patterns(std::span<const std::int32_t> samples, int worker) {
   for (std::size_t i = 0; i < samples.size(); ++i)
-    patterns_.load(samples[i], lane(worker).workspace.patterns.data(), static_cast<int>(i));
+    patterns_.load(samples[i], buffers(worker).workspace.patterns.data(), static_cast<int>(i));
 }
 
 float* TailRunner::clear_seeds(int worker) {
-  float* seeds = program_.output_gradient(lane(worker).workspace);
+  float* seeds = program_.output_gradient(buffers(worker).workspace);
   std::fill_n(seeds, kLayerChunk * decomposition_.width(), 0.0f);
   return seeds;
 }
 
 const float* TailRunner::backward(int worker) {
-  program_.backward(lane(worker).workspace, nullptr);
-  return program_.input_gradient(lane(worker).workspace);
+  program_.backward(buffers(worker).workspace, nullptr);
+  return program_.input_gradient(buffers(worker).workspace);
 }
 
 void TailRunner::slope_rows(const float* slopes, std::size_t count, float* rows, int worker) {
-  Lane& l = lane(worker);
+  WorkerBuffers& l = buffers(worker);
   for (std::size_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::int64_t>(i);
     layer_.slope_row(l.inputs.data() + at * layer_.input_size(), slopes + at * layer_.output_size(),

@@ -35,14 +35,13 @@ class TailRunner {
     for_layer_chunks(samples, threads_, visit);
   }
 
-  // The buffers of one worker.
-  struct Lane {
+  struct WorkerBuffers {
     AlignedBuffer<float> inputs, outputs;  // z and u of the chunk
     AlignedBuffer<float> scratch, packed;
     std::vector<float*> targets;
     Workspace workspace;
   };
-  Lane& lane(int worker) { return lanes_[static_cast<std::size_t>(worker)]; }
+  WorkerBuffers& buffers(int worker) { return buffers_[static_cast<std::size_t>(worker)]; }
 
   // z and frontier, u at the layer's loaded weights, the tail with frozen patterns replayed (or recorded, at
   // w_t). Returns the blocks S, D, K, one row per sample.
@@ -54,7 +53,7 @@ class TailRunner {
   void load_patterns(std::span<const std::int32_t> samples, int worker);
   // The derivative at u for the seeds, one row per sample.
   const float* backward(int worker);
-  // psi of each sample of the chunk for these derivatives at u; convolutions. inputs: lane's z.
+  // psi of each sample of the chunk for these derivatives at u; convolutions. inputs: the worker's z.
   void slope_rows(const float* slopes, std::size_t count, float* rows, int worker);
 
   // K_{y_i} linearised at w_t is <slope, u> + offset.
@@ -76,7 +75,7 @@ class TailRunner {
   OpenLayer layer_;
   LayerInputs inputs_;
   PatternCache patterns_;
-  std::vector<Lane> lanes_;
+  std::vector<WorkerBuffers> buffers_;
   AlignedBuffer<float> concave_slopes_;  // samples x u, when something is free
   std::vector<double> concave_offsets_;
 };

@@ -10,7 +10,7 @@
 //   F(w) is not finite         reject: w has left the range of float32
 //
 // Where mu starts depends on what the model is: the loss itself (an SVM layer): at its floor; a bound on the
-// loss from above (everything behind the layer is searched), which cannot be wrong by much: lambda; neither
+// loss from above (everything after the layer is searched), which cannot be wrong by much: lambda; neither
 // (labels only): 10 lambda.
 //
 // Departs from [BZK17], which fixes mu = 10 lambda and never checks: an inexact solve, the small search space

@@ -31,11 +31,11 @@ struct ParameterSpec {
 };
 
 // How an input must lie for the layer's kernel; `any` takes it as it comes, all inputs alike.
-enum class LayoutWish { any, channels_first, channels_last };
+enum class LayoutPreference { any, channels_first, channels_last };
 
 struct CompileRequest {
   int samples = 1;
-  std::vector<TensorSpec> inputs;  // already in the layout wished for
+  std::vector<TensorSpec> inputs;  // already in the preferred layout
   TensorSpec output;
   bool training = false;  // batch statistics and dropout; otherwise both are frozen
   bool input_gradient = false;
@@ -55,7 +55,7 @@ class Layer {
   virtual std::vector<ParameterSpec> parameters() const { return {}; }
   virtual std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const;
 
-  virtual LayoutWish layout_wish() const { return LayoutWish::any; }
+  virtual LayoutPreference preferred_layout() const { return LayoutPreference::any; }
   virtual std::unique_ptr<Kernel> compile(const CompileRequest& request) const = 0;
 };
 

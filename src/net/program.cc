@@ -138,38 +138,40 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
     }
   }
   // Whoever reads the results finds them in the order that was asked for.
-  const LayoutWish wish =
-      options.image_layout == Layout::channels_last ? LayoutWish::channels_last : LayoutWish::channels_first;
-  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], wish);
+  const LayoutPreference preference = options.image_layout == Layout::channels_last
+                                          ? LayoutPreference::channels_last
+                                          : LayoutPreference::channels_first;
+  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], preference);
   for (int extra : options.extra_targets)
-    extra_values_.push_back(layout_for(node_value_[static_cast<std::size_t>(extra)], wish));
+    extra_values_.push_back(layout_for(node_value_[static_cast<std::size_t>(extra)], preference));
   share_memory();
   plan_memory();
 }
 
-LayoutWish Program::settle_wish(LayoutWish wish, const std::vector<int>& inputs) const {
-  if (wish != LayoutWish::any) return wish;
+LayoutPreference Program::resolved_layout(LayoutPreference preference, const std::vector<int>& inputs) const {
+  if (preference != LayoutPreference::any) return preference;
   for (int input : inputs)
-    if (value(input).spec.layout == Layout::channels_last) return LayoutWish::channels_last;
-  return LayoutWish::channels_first;
+    if (value(input).spec.layout == Layout::channels_last) return LayoutPreference::channels_last;
+  return LayoutPreference::channels_first;
 }
 
-// The value in the layout wished for: itself, or a copy made by a step of its own (shared by all who wish it
-// so).
-int Program::layout_for(int index, LayoutWish wish) {
-  TensorSpec wished = value(index).spec;
-  wished.layout = wish == LayoutWish::channels_last && wished.shape.size() == 3 ? Layout::channels_last
-                                                                                : Layout::channels_first;
-  if (same_order(wished, value(index).spec)) return index;
+// The value in the preferred layout: itself, or a copy made by a step of its own (shared by all who prefer
+// it).
+int Program::layout_for(int index, LayoutPreference preference) {
+  TensorSpec preferred = value(index).spec;
+  preferred.layout = preference == LayoutPreference::channels_last && preferred.shape.size() == 3
+                         ? Layout::channels_last
+                         : Layout::channels_first;
+  if (same_order(preferred, value(index).spec)) return index;
   for (int consumer : value(index).consumers) {
     const Step& step = steps_[static_cast<std::size_t>(consumer)];
     if (step.node < 0) return step.output;
   }
   Step step;
-  step.kernel = std::make_unique<RelayoutKernel>(options_.samples, value(index).spec, wished);
+  step.kernel = std::make_unique<RelayoutKernel>(options_.samples, value(index).spec, preferred);
   step.inputs = {index};
   const bool differentiated = value(index).differentiated;
-  push_step(std::move(step), wished, differentiated);
+  push_step(std::move(step), preferred, differentiated);
   return steps_.back().output;
 }
 
@@ -181,19 +183,19 @@ void Program::add_step(const Graph& graph, int node_index, bool absorbs_relu, bo
   step.is_free = contains(options_.free_nodes, node_index);
   std::vector<int> inputs;
   for (int input : node.inputs) inputs.push_back(node_value_[static_cast<std::size_t>(input)]);
-  const LayoutWish wish = settle_wish(node.layer->layout_wish(), inputs);
+  const LayoutPreference preference = resolved_layout(node.layer->preferred_layout(), inputs);
 
   CompileRequest request;
   request.samples = options_.samples;
   request.training = options_.training;
   request.parameter_gradient = learns;
   request.absorbs_relu = absorbs_relu;
-  const bool last = wish == LayoutWish::channels_last;
+  const bool last = preference == LayoutPreference::channels_last;
   const auto spec_for = [last](const Shape& shape) {
     return TensorSpec{shape, last && shape.size() == 3 ? Layout::channels_last : Layout::channels_first};
   };
   for (int input : inputs) {
-    step.inputs.push_back(layout_for(input, wish));
+    step.inputs.push_back(layout_for(input, preference));
     request.inputs.push_back(spec_for(value(input).spec.shape));
     request.input_gradient |= value(input).differentiated;
   }

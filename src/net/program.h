@@ -100,7 +100,7 @@ class Program {
     TensorSpec spec;
     int producer = -1;            // step; -1: an input of the graph
     std::vector<int> consumers;   // steps, a step twice if it takes the value twice
-    bool differentiated = false;  // something that is learnt lies behind it
+    bool differentiated = false;  // something that is learnt lies after it
     int root = -1;                // the value whose memory it uses, itself if its own
     int gradient_root = -1;
     std::int64_t offset = 0, gradient_offset = 0;
@@ -118,8 +118,8 @@ class Program {
         detour;  // per input: -1, or where its gradient is put before being added to the rest
   };
 
-  int layout_for(int value, LayoutWish wish);
-  LayoutWish settle_wish(LayoutWish wish, const std::vector<int>& inputs) const;
+  int layout_for(int value, LayoutPreference wish);
+  LayoutPreference resolved_layout(LayoutPreference preference, const std::vector<int>& inputs) const;
   void add_step(const Graph& graph, int node, bool absorbs_relu, bool learns);
   void push_step(Step step, const TensorSpec& output, bool differentiated);
   void share_memory();

@@ -209,8 +209,9 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPlace place(run.folder);
   Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
-  if (const auto noted = after.info.metadata.find(run::kNormalizeKey); noted != after.info.metadata.end())
-    before.info.metadata.insert(*noted);
+  if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
+      normalized != after.info.metadata.end())
+    before.info.metadata.insert(*normalized);
   const run::Task task(task_options(run, place, options.data_dir), &after.info);
   const Threads threads(options.threads);
   PixelSettings pixels;

@@ -10,7 +10,7 @@
 namespace lwsvm::reproduce {
 
 // What the part's log says in its `end` record, if its run is over, is of these settings and has left its
-// network behind; else nothing. Throws Error, with a remedy, if the folder holds a run of other settings.
+// network after; else nothing. Throws Error, with a remedy, if the folder holds a run of other settings.
 //
 // Paths may differ (a folder may be moved), and so may how often a run was evaluated, which changes no
 // number. A refinement whose time was up is not over if the part now gives it more.

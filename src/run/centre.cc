@@ -22,13 +22,13 @@ constexpr const char* kWeights = "lwsvm.weights_sha256";
 constexpr const char* kStart = "lwsvm.start";
 constexpr const char* kStartSha = "lwsvm.start_sha256";
 
-std::string noted(const ModelInfo& info, const char* key) {
+std::string stored_text(const ModelInfo& info, const char* key) {
   const auto found = info.metadata.find(key);
   return found == info.metadata.end() ? "" : found->second;
 }
 
 std::optional<double> noted_value(const ModelInfo& info) {
-  const std::string text = noted(info, kRegulariser);
+  const std::string text = stored_text(info, kRegulariser);
   double value = 0;
   const auto [end, mistake] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || mistake != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -76,7 +76,7 @@ std::vector<float> weights_of_file(const fs::path& path, const Model& model, std
 
 std::vector<int> noted_layers(const Model& model) {
   std::vector<int> nodes;
-  const std::string text = noted(model.info, kLayers);
+  const std::string text = stored_text(model.info, kLayers);
   if (text.empty()) {
     for (int node = 0; node < static_cast<int>(model.graph.nodes().size()); ++node)
       if (model.graph.node(node).has_weights()) nodes.push_back(node);
@@ -96,11 +96,11 @@ std::vector<int> noted_layers(const Model& model) {
 
 // The file with the centre of the network in `path`: where it was, or beside it.
 std::optional<fs::path> find_start(const ModelInfo& info, const fs::path& path) {
-  const fs::path stored = noted(info, kStart);
+  const fs::path stored = stored_text(info, kStart);
   if (stored.empty()) return std::nullopt;
   for (const fs::path& candidate : {path.parent_path() / stored, path.parent_path() / stored.filename()}) {
     std::error_code ignored;
-    if (fs::is_regular_file(candidate, ignored) && sha256_of_file(candidate) == noted(info, kStartSha))
+    if (fs::is_regular_file(candidate, ignored) && sha256_of_file(candidate) == stored_text(info, kStartSha))
       return candidate.lexically_normal();
   }
   return std::nullopt;
@@ -108,7 +108,8 @@ std::optional<fs::path> find_start(const ModelInfo& info, const fs::path& path) 
 
 // The weights are those that the remembered value is for.
 bool value_is_fresh(const Model& model, std::span<const int> layers) {
-  return noted(model.info, kWeights) == weights_sha256(model.graph, Regulariser(model.graph, 1.0, layers));
+  return stored_text(model.info, kWeights) ==
+         weights_sha256(model.graph, Regulariser(model.graph, 1.0, layers));
 }
 
 Centre centre_of_file(const fs::path& path, const Model& model, std::span<const int> layers,
@@ -121,17 +122,17 @@ Centre centre_of_file(const fs::path& path, const Model& model, std::span<const 
 }  // namespace
 
 bool centred_at_start(const ModelInfo& info) {
-  const std::string kind = noted(info, kCentre);
+  const std::string kind = stored_text(info, kCentre);
   if (!kind.empty()) return kind == "start";
   return is_foreign(info) && !info.lambda;
 }
 
 std::string noted_start(const ModelInfo& info) {
-  return centred_at_start(info) ? noted(info, kStart) : "";
+  return centred_at_start(info) ? stored_text(info, kStart) : "";
 }
 
 Centre noted_centre(const ModelInfo& info, const fs::path& file) {
-  return {centred_at_start(info), file, noted(info, kStartSha), {}};
+  return {centred_at_start(info), file, stored_text(info, kStartSha), {}};
 }
 
 Centre choose_centre(const std::string& option, const Model& model, std::span<const int> layers,
@@ -143,7 +144,7 @@ Centre choose_centre(const std::string& option, const Model& model, std::span<co
   if (option == "start") return as_read();
   if (!option.empty()) return centre_of_file(option, model, layers, messages);
   if (!centred_at_start(model.info)) return {};
-  if (noted(model.info, kCentre).empty()) return as_read();  // not refined before
+  if (stored_text(model.info, kCentre).empty()) return as_read();  // not refined before
   if (const auto start = find_start(model.info, input)) {
     messages.line("the regulariser stays centred at {}, from which the network was refined", start->string());
     return centre_of_file(*start, model, layers, messages);
@@ -152,7 +153,7 @@ Centre choose_centre(const std::string& option, const Model& model, std::span<co
       "{}, from which the network was refined, is not found: the regulariser is centred at the network as it "
       "is "
       "now, and the objective begins anew; --centre FILE to go on with the old one",
-      noted(model.info, kStart).empty() ? "the network" : noted(model.info, kStart));
+      stored_text(model.info, kStart).empty() ? "the network" : stored_text(model.info, kStart));
   return as_read();
 }
 
@@ -182,7 +183,7 @@ void note_centre(const Centre& centre, const Regulariser& regulariser, const fs:
 }
 
 void note_regulariser(const Regulariser& regulariser, Model& model) {
-  if (noted(model.info, kCentre) != "start") return;
+  if (stored_text(model.info, kCentre) != "start") return;
   model.info.metadata[kRegulariser] = fmt::format("{}", regulariser.value(model.graph.parameters()));
   model.info.metadata[kWeights] = weights_sha256(model.graph, regulariser);
 }
@@ -191,7 +192,7 @@ double regulariser_in_file(const Model& model, const fs::path& path, double lamb
                            Messages& messages) {
   if (lambda == 0) return 0;
   const bool at_start = option.empty() ? centred_at_start(model.info) : option != "zero";
-  if (at_start && option.empty() && noted(model.info, kCentre).empty()) return 0;  // its own start
+  if (at_start && option.empty() && stored_text(model.info, kCentre).empty()) return 0;  // its own start
   const std::vector<int> layers = noted_layers(model);
   const std::vector<float>& parameters = model.graph.parameters();
   if (!at_start) return Regulariser(model.graph, lambda, layers).value(parameters);
@@ -210,7 +211,7 @@ double regulariser_in_file(const Model& model, const fs::path& path, double lamb
         "{}: the weights were changed since lwsvm wrote the file, so the regulariser's value in it no longer "
         "holds, and {}, at which it is centred, is not found; give --centre FILE, or --lambda 0 for the loss "
         "alone",
-        path.string(), noted(model.info, kStart));
+        path.string(), stored_text(model.info, kStart));
   messages.line(
       "the weights were changed since lwsvm wrote the file; its objective is computed anew around {}",
       start->string());

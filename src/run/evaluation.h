@@ -22,7 +22,7 @@ struct EvaluateJob {
 
 EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context, RunInput input);
 
-// The scores of every sample of the part, one row a sample.
+// The scores of every sample of the part, one row per sample.
 std::vector<float> run_scores(const EvaluateJob& job, const RunContext& context, RunInput input);
 
 }  // namespace lwsvm::run

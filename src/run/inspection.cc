@@ -41,9 +41,9 @@ std::string expected_input(const Model& model) {
   std::string order;
   if (shape.size() == 1) order = ", a list of pixels";
   if (shape.size() == 3) order = shape[0] <= 4 ? ", channels first" : shape[2] <= 4 ? ", channels last" : "";
-  const auto noted = model.info.metadata.find(kNormalizeKey);
+  const auto normalized = model.info.metadata.find(kNormalizeKey);
   const std::string pixels =
-      noted != model.info.metadata.end() ? "normalised by " + noted->second
+      normalized != model.info.metadata.end() ? "normalised by " + normalized->second
       : normalises_itself(model.graph)
           ? "which it normalises itself"
           : "normalised in a way that the file does not tell (eval and refine try, or see --normalize)";

@@ -19,7 +19,7 @@ std::string to_text(const NormalizationOptions& options) {
   return text.dump();
 }
 
-NormalizationOptions noted(const ModelInfo& info) {
+NormalizationOptions stored_options(const ModelInfo& info) {
   NormalizationOptions options;
   const auto found = info.metadata.find(kNormalizeKey);
   if (found == info.metadata.end()) return options;
@@ -145,7 +145,7 @@ void fit_input(Model& model, const PixelSettings& pixels, const DataSet& data, c
   if (inputs.size() != 1 || !can_take(model.graph.node(inputs[0]).shape, sample))
     return check_fit(model, data);  // says why not
   check_network(model, data);
-  if (!options.given()) options = noted(model.info);
+  if (!options.given()) options = stored_options(model.info);
   if (!options.given()) options = found_by_trying(model, data, sample, pixels.anyway, threads, messages);
   model.info.metadata[kNormalizeKey] = to_text(options);
   const Normalization constants = make_normalization(data, {}, options);

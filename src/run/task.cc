@@ -112,7 +112,8 @@ void check_fit(const Model& model, const DataSet& data) {
 void check_network(const Model& model, const DataSet& data) {
   const int classes = class_count(model.graph);
   if (classes == 1)
-    fail("model", "the network gives one number a sample, as for regression; lwsvm needs a score a class");
+    fail("model",
+         "the network gives one number per sample, as for regression; lwsvm needs a score per class");
   if (classes != data.classes)
     fail("model", "the network tells {} classes apart but {} has {}", classes, data.name, data.classes);
   for (const Node& node : model.graph.nodes()) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kRange = 1 << 14;
 
 struct AdagradRule {
-  static constexpr const char* name = "adagrad";
+  static constexpr const char* kName = "adagrad";
   float lr;
   void step(std::uint64_t) {}
   LWSVM_SIMD void apply(std::int64_t n, float* __restrict w, const float* __restrict g, float* __restrict s,
@@ -26,7 +26,7 @@ struct AdagradRule {
 };
 
 struct AdadeltaRule {
-  static constexpr const char* name = "adadelta";
+  static constexpr const char* kName = "adadelta";
   float lr;
   void step(std::uint64_t) {}
   LWSVM_SIMD void apply(std::int64_t n, float* __restrict w, const float* __restrict g, float* __restrict s,
@@ -42,7 +42,7 @@ struct AdadeltaRule {
 };
 
 struct AdamRule {
-  static constexpr const char* name = "adam";
+  static constexpr const char* kName = "adam";
   float lr;
   float step_size = 0, root_correction = 1;
   void step(std::uint64_t t) {
@@ -60,7 +60,7 @@ struct AdamRule {
 };
 
 struct NesterovRule {
-  static constexpr const char* name = "nesterov";
+  static constexpr const char* kName = "nesterov";
   float lr;
   float keep = 0;  // PyTorch's buffer starts as the first gradient: with a buffer of zeros that is the same
   void step(std::uint64_t) { keep = 0.9f; }
@@ -79,7 +79,7 @@ class RuleSolver final : public Solver {
   RuleSolver(double learning_rate, std::size_t parameters)
       : rule_{static_cast<float>(learning_rate)}, first_(parameters, 0.0f), second_(parameters, 0.0f) {}
 
-  std::string name() const override { return Rule::name; }
+  std::string name() const override { return Rule::kName; }
   void set_learning_rate(double rate) override { rule_.lr = static_cast<float>(rate); }
 
   void update(std::vector<float>& parameters, const std::vector<float>& gradient,

@@ -37,7 +37,7 @@ class FactoredDirections final : public Directions {
   FactoredDirections(std::int64_t outputs, std::int64_t inputs, Bias bias, const Threads& threads)
       : outputs_(outputs), inputs_(inputs), bias_(bias), threads_(threads) {}
 
-  void look_at(int count, const float* slopes, const float* inputs) {
+  void set_batch(int count, const float* slopes, const float* inputs) {
     count_ = count;
     slope_rows_ = slopes;
     input_rows_ = inputs;
@@ -63,7 +63,7 @@ class ExplicitDirections final : public Directions {
   ExplicitDirections(std::int64_t dimension, const Threads& threads)
       : dimension_(dimension), threads_(threads) {}
 
-  void look_at(int count, const float* rows) {
+  void set_batch(int count, const float* rows) {
     count_ = count;
     rows_ = rows;
   }

@@ -6,8 +6,8 @@
 //
 // The weight of the true label is implicit (one minus the others), so the points sum to one by construction
 // and a sample that never violated its margin stores nothing. The other non-zero weights are a list, ordered
-// by label, in a pool shared by all samples: 4 bytes a sample and 12 bytes a stored weight, hence at most 16
-// bytes per sample and non-zero. Entries are recycled; when an eighth of the pool lies idle it is packed.
+// by label, in a pool shared by all samples: 4 bytes per sample and 12 bytes per stored weight, hence at most
+// 16 bytes per sample and non-zero. Entries are recycled; when an eighth of the pool lies idle it is packed.
 // Departs from [BZK17], which stores a vector of the layer's output size for each sample.
 #pragma once
 

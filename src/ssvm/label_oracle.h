@@ -1,7 +1,7 @@
 // Oracle in label form: the problem whose scores are linear in w, with blocks that remember a point of the
 // simplex.
 //
-//   s_i(w) = J_i w + c_i                       (the network behind the open layer has its activations frozen)
+//   s_i(w) = J_i w + c_i                       (the network after the open layer has its activations frozen)
 //   H_i(w) = max_y Delta(y, y_i) + s_iy(w) - s_iy_i(w)
 //   plane of a simplex point alpha: psi = J_i^T (alpha - e_{y_i}),   so   d_b = J_b^T (e_{y*} - alpha_b)
 //

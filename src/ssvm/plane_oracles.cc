@@ -73,7 +73,7 @@ const Directions& FactoredOracle::find_planes(std::span<const std::int32_t> samp
     moving_inputs_.insert(moving_inputs_.end(), input, input + q);
     ++moving;
   }
-  directions_.look_at(moving, moving_slopes_.data(), moving_inputs_.data());
+  directions_.set_batch(moving, moving_slopes_.data(), moving_inputs_.data());
   return directions_;
 }
 
@@ -142,7 +142,7 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
     if (moving != static_cast<std::int32_t>(b)) std::copy_n(row, n, found_rows_.data() + moving * n);
     rows_of_[b] = moving++;
   }
-  directions_.look_at(moving, found_rows_.data());
+  directions_.set_batch(moving, found_rows_.data());
   return directions_;
 }
 

@@ -380,7 +380,7 @@ TEST(ForeignModels, TheirNormalisationIsFound) {
   }
 }
 
-// Sigmoid between the convolution and the dense layer: only what lies behind it can be refined.
+// Sigmoid between the convolution and the dense layer: only what lies after it can be refined.
 File frozen_file() {
   File file = small_file();
   file.graph().mutable_node(1)->set_op_type("Sigmoid");

@@ -113,7 +113,7 @@ std::vector<Kind> kinds() {
   };
 }
 
-// The kind behind an open convolution: directly, or behind a ReLU and a layer of mixed signs; then more
+// The kind after an open convolution: directly, or behind a ReLU and a layer of mixed signs; then more
 // layers.
 Graph network_with(const Kind& kind, bool deep, bool dense_end) {
   Graph g;

@@ -368,8 +368,8 @@ TEST(LayerProblem, GroupsHaveTheSameSurrogateAndCertificate) {
   }
 }
 
-// More workers than chunks, and fewer samples than a chunk: whatever lies behind the samples must do no harm.
-// With a global max-pool behind the layer a stale pattern would be an index.
+// More workers than chunks, and fewer samples than a chunk: whatever lies after the samples must do no harm.
+// With a global max-pool after the layer a stale pattern would be an index.
 TEST(LayerProblem, ShortChunksAreHarmless) {
   const Graph graph = inception_net(9);
   const MarginMatrix margins(classes);

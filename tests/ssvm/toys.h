@@ -90,7 +90,7 @@ class LinearLabelModel final : public LabelModel {
                              std::span<const float> seeds) override {
     std::vector<std::int32_t> some;
     for (const auto position : positions) some.push_back(samples[position]);
-    directions_.look_at(static_cast<int>(some.size()), seeds.data(), rows_.rows(some, buffer_));
+    directions_.set_batch(static_cast<int>(some.size()), seeds.data(), rows_.rows(some, buffer_));
     return directions_;
   }
 

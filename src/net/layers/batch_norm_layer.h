@@ -24,7 +24,7 @@ class BatchNormLayer final : public Layer {
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

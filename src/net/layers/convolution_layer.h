@@ -39,7 +39,7 @@ class ConvolutionLayer final : public Layer {
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

@@ -19,7 +19,7 @@ class DenseLayer final : public Layer {
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;
   std::int64_t flops(std::span<const Shape>, const Shape&) const override { return 2 * in_ * out_; }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_first; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

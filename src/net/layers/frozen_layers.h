@@ -51,7 +51,7 @@ class StandardizeLayer final : public SmoothLayer {
   explicit StandardizeLayer(float epsilon) : epsilon_(epsilon) {}
   float epsilon() const { return epsilon_; }
   LayerKind kind() const override { return LayerKind::standardize; }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_first; }
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 

@@ -18,7 +18,7 @@ class MaxPoolLayer final : public Layer {
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -35,7 +35,7 @@ class AveragePoolLayer final : public Layer {
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -52,7 +52,7 @@ class SumPoolLayer final
   LayerKind kind() const override { return LayerKind::sum_pool; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -71,7 +71,7 @@ class GlobalPoolLayer final : public Layer {
   std::int64_t flops(std::span<const Shape> inputs, const Shape&) const override {
     return element_count(inputs[0]);
   }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

@@ -15,7 +15,7 @@ class PReluLayer final : public Layer {
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override { return {{"slope", {slopes_}, Role::free}}; }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

@@ -12,7 +12,7 @@ class MovingLayer : public Layer {
  public:
   Linearity linearity() const override { return Linearity::linear; }
   std::int64_t flops(std::span<const Shape>, const Shape&) const override { return 0; }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_first; }
 };
 
 class ReshapeLayer final : public MovingLayer {
@@ -54,7 +54,7 @@ class PadLayer final : public MovingLayer {
   const Shape& after() const { return after_; }
   float value() const { return value_; }
   LayerKind kind() const override { return LayerKind::pad; }
-  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
@@ -72,7 +72,7 @@ class SliceLayer final
   const Shape& step() const { return step_; }
   const Shape& count() const { return count_; }
   LayerKind kind() const override { return LayerKind::slice; }
-  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
@@ -93,7 +93,7 @@ class ResizeLayer final : public MovingLayer {
   explicit ResizeLayer(std::vector<Axis> axes);
   const std::vector<Axis>& axes() const { return axes_; }
   LayerKind kind() const override { return LayerKind::resize; }
-  LayoutWish layout_wish() const override { return LayoutWish::any; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::any; }
   Shape infer(std::span<const Shape> inputs) const override;
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 

@@ -1,5 +1,5 @@
 // Sigmoid, tanh, logarithm, products of two values, local response normalisation: neither linear nor
-// piecewise linear. A network may have them in front of the layers that are refined, never behind; but for a
+// piecewise linear. A network may have them in front of the layers that are refined, never after; but for a
 // Sigmoid or a Log at its very end (is_head).
 #pragma once
 
@@ -47,7 +47,7 @@ class ResponseNormLayer final : public SmoothLayer {
   LayerKind kind() const override { return LayerKind::lrn; }
   Shape infer(std::span<const Shape> inputs) const override { return only_image(kind(), inputs); }
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_last; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
   std::int64_t size() const { return size_; }

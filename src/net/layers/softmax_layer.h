@@ -20,7 +20,7 @@ class SoftmaxLayer final : public Layer {
   LayerKind kind() const override { return logarithm_ ? LayerKind::log_softmax : LayerKind::softmax; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
-  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_first; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
@@ -34,7 +34,7 @@ class ArgMaxLayer final : public Layer {  // the last axis becomes 1
   LayerKind kind() const override { return LayerKind::arg_max; }
   Linearity linearity() const override { return Linearity::neither; }
   Shape infer(std::span<const Shape> inputs) const override;
-  LayoutWish layout_wish() const override { return LayoutWish::channels_first; }
+  LayoutPreference preferred_layout() const override { return LayoutPreference::channels_first; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
