@@ -15,6 +15,7 @@
 #include "model/foreign_file.h"
 #include "model/graphs.h"
 #include "model/onnx_writer.h"
+#include "repetitions.h"
 #include "temporary_folder.h"
 
 namespace lwsvm {
@@ -605,7 +606,7 @@ TEST(OnnxReader, SurvivesTruncationAtEveryByte) {
 TEST(OnnxReader, SurvivesFlippedBytes) {
   const std::string bytes = small_file();
   Random random(17);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < repetitions(20000, 3000); ++round) {
     std::string damaged = bytes;
     for (std::uint64_t flips = 1 + random.below(4); flips > 0; --flips)
       damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
@@ -621,7 +622,7 @@ TEST(OnnxReader, SurvivesFlippedBytes) {
 TEST(OnnxReader, SurvivesPiecesOfItself) {
   const std::string bytes = small_file();
   Random random(18);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < repetitions(5000, 1000); ++round) {
     std::string damaged = bytes;
     const std::size_t from = random.below(bytes.size()), to = random.below(bytes.size());
     const std::size_t size = random.below(std::min<std::size_t>(40, bytes.size() - std::max(from, to)) + 1);

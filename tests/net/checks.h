@@ -12,18 +12,9 @@
 #include "naive.h"
 #include "net/graph.h"
 #include "net/loss.h"
+#include "repetitions.h"
 
 namespace lwsvm {
-
-#ifdef LWSVM_SANITIZED
-inline constexpr int repetitions(int /*normally*/, int sanitized) {
-  return sanitized;
-}
-#else
-inline constexpr int repetitions(int normally, int /*sanitized*/) {
-  return normally;
-}
-#endif
 
 inline std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);

@@ -149,8 +149,10 @@ std::vector<std::pair<WindowSpec, std::string>> pools() {
 
 TEST(MaxPool, FollowsItsDefinition) {
   for (const auto& [spec, what] : pools())
-    for (const Shape& shape : {Shape{3, 7, 6}, Shape{1, 5, 5}, Shape{9, 5, 7}})
+    for (const Shape& shape : {Shape{3, 7, 6}, Shape{1, 5, 5}, Shape{9, 5, 7}}) {
+      if (repetitions(0, 1) && shape[0] != 9) continue;
       expect_layer_like_naive(layer<MaxPoolLayer>(spec), {shape}, what + " of " + to_string(shape));
+    }
 }
 
 TEST(AveragePool, FollowsItsDefinition) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "repetitions.h"
 #include "ssvm/enumerated_oracle.h"
 #include "ssvm/frank_wolfe.h"
 #include "ssvm/reference_qp.h"
@@ -41,7 +42,8 @@ StoppingOptions until_relative_gap(double gap, int max_epochs) {
 
 TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
   const Threads threads(1);
-  for (std::uint64_t seed = 0; seed < 4; ++seed)
+  const auto problems = static_cast<std::uint64_t>(repetitions(4, 1));
+  for (std::uint64_t seed = 0; seed < problems; ++seed)
     for (const double mu : {0.0, 0.7}) {
       const Planes planes = toys::random_planes(6, 3, 4, seed);
       const auto anchor = toys::random_weights(4, 0.5, seed + 100);
