@@ -109,8 +109,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   Run& run = *run_;
   bool out_of_time = false;
   while (run.progress() < 1 && !out_of_time) {
-    const double eta = eta_ * part_left(run.progress());
-    take_step(eta_);
+    const double eta = take_step(eta_);
     const auto steps = static_cast<double>(run.steps);
     observer.on_sweep_progress({run.progress(), run.loss / steps, run.gamma / steps, eta});
     observer.on_safe_point();
@@ -195,8 +194,8 @@ std::vector<std::int32_t> Sweeper::order_of_pass(std::uint64_t number, std::uint
   return order;
 }
 
-// One batch, all layers, with what is left of the radius and of the temperature.
-void Sweeper::take_step(double eta) {
+// One batch, all layers, with what is left of the radius and of the temperature. Returns that radius.
+double Sweeper::take_step(double eta) {
   Run& run = *run_;
   const double left = part_left(run.progress());
   smoothed_loss_.set_temperature(left * temperature_);
@@ -217,6 +216,7 @@ void Sweeper::take_step(double eta) {
   for (const Regulariser::Layer& layer : context_.regulariser.layers())
     average_in(layer.range.size, static_cast<float>(std::min(1.0, share)),
                graph_.parameters().data() + layer.range.begin, run.average.data() + layer.packed);
+  return left * eta;
 }
 
 // Of the last iterate and the average the one with the lower F on the probe, as it will be stored, is put

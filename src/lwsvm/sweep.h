@@ -63,7 +63,7 @@ class Sweeper {
   void begin(std::uint64_t number, double passes_left, double seconds_left);
   std::pair<double, bool> next_length(double passes_left) const;
   double passes_for_layers() const;
-  void take_step(double eta);
+  double take_step(double eta);
   void choose_candidate();
   LossSums loss_on(const SampleSource& samples);  // of what is in the graph
   double objective_of(const LossSums& sums) const;

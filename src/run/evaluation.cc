@@ -20,15 +20,32 @@ TaskOptions task_of(const EvaluateJob& job, const RunContext& context, const Mod
   return task;
 }
 
+// A network that fits the samples it is to be judged on.
+struct Subject {
+  Model model;
+  Task task;
+  const SampleView& samples;
+  Threads threads;
+
+  Subject(const EvaluateJob& job, const RunContext& context, RunInput input)
+      : model(given(input)),
+        task(task_of(job, context, model.info), &model.info, std::move(input.data)),
+        samples(task.part(job.split)),
+        threads(start_threads(context.threads, *context.messages)) {
+    fit_input(model, job.pixels, task.data, threads, *context.messages);
+  }
+
+  static Model given(RunInput& input) {
+    LWSVM_CHECK(input.model.has_value());
+    return std::move(*input.model);
+  }
+};
+
 }  // namespace
 
 EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context, RunInput input) {
-  LWSVM_CHECK(input.model.has_value());
-  Model model = std::move(*input.model);
-  const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
-  const SampleView& samples = task.part(job.split);
-  const Threads threads = start_threads(context.threads, *context.messages);
-  fit_input(model, job.pixels, task.data, threads, *context.messages);
+  const Subject subject(job, context, std::move(input));
+  const auto& [model, task, samples, threads] = subject;
   const LossSums sums = Evaluator(model.graph, threads).evaluate(samples, task.loss);
   if (!std::isfinite(sums.mean_loss()))
     fail("eval",
@@ -47,16 +64,11 @@ EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context
 }
 
 std::vector<float> run_scores(const EvaluateJob& job, const RunContext& context, RunInput input) {
-  LWSVM_CHECK(input.model.has_value());
-  Model model = std::move(*input.model);
-  const Task task(task_of(job, context, model.info), &model.info, std::move(input.data));
-  const SampleView& samples = task.part(job.split);
-  const Threads threads = start_threads(context.threads, *context.messages);
-  fit_input(model, job.pixels, task.data, threads, *context.messages);
-  const std::int64_t classes = class_count(model.graph);
-  std::vector<float> scores(static_cast<std::size_t>(samples.size() * classes));
-  Evaluator(model.graph, threads)
-      .for_scores(samples, [&](std::int64_t first, std::int64_t count, const float* rows) {
+  const Subject subject(job, context, std::move(input));
+  const std::int64_t classes = class_count(subject.model.graph);
+  std::vector<float> scores(static_cast<std::size_t>(subject.samples.size() * classes));
+  Evaluator(subject.model.graph, subject.threads)
+      .for_scores(subject.samples, [&](std::int64_t first, std::int64_t count, const float* rows) {
         std::copy_n(rows, count * classes, scores.begin() + first * classes);
       });
   return scores;
