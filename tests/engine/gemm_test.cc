@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/instruction_set.h"
 #include "engine/threads.h"
 
 namespace lwsvm {
@@ -146,8 +145,6 @@ TEST(GemmPerSample, DoesNotDependOnTheRowsPlace) {
 }
 
 TEST(GemmPerSample, DoesNotDependOnTheNumberOfRows) {
-  if (instruction_set() == InstructionSet::avx512)
-    GTEST_SKIP() << "seen to hold for SSE4.1, AVX and AVX2; nothing rests on it with AVX-512";
   Random random(7);
   for (int round = 0; round < 100; ++round) {
     const RowProduct p = random_row_product(random);
