@@ -66,9 +66,11 @@ function(lwsvm_test name)
                        PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
   if(ARG_EVERY_ISA)
     foreach(isa ${lwsvm_lesser_isas})
+      # Of a list in one property all but the first entry would be lost: hence two properties, a variable each. The
+      # argument tells engine's tests which instruction set there must be (instruction_set_test.cc).
       gtest_discover_tests(${name}_test TEST_PREFIX ${name}@${isa}/ TEST_LIST ${name}_${isa}_tests
-                           DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300
-                           ENVIRONMENT "OMP_WAIT_POLICY=passive;DNNL_MAX_CPU_ISA=${isa};LWSVM_MAX_ISA=${isa}")
+                           EXTRA_ARGS --isa=${isa} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300
+                           ENVIRONMENT "LWSVM_MAX_ISA=${isa}" ENVIRONMENT_MODIFICATION "DNNL_MAX_CPU_ISA=set:${isa}")
     endforeach()
   endif()
 endfunction()
