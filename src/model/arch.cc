@@ -315,7 +315,7 @@ layers
                 sS stride S, pP padding P on every side (default: keeps the size), dD dilation D, gG groups G
   bn          batch normalisation; a conv or dense layer right before it has no bias
   denseN      N outputs, of all inputs
-  relu, relu6, abs, prelu (a trained slope a channel), leakyS (slope S, as leaky0.1)
+  relu, relu6, abs, prelu (a trained slope per channel), leakyS (slope S, as leaky0.1)
   maxoutK     the largest of K: the conv or dense layer before it gets K times its outputs (conv12x5-maxout2)
   poolK       max-pool, windows of K x K; options sS (default: K) and pP (default: 0)
   avgpoolK    average pool, the same options

@@ -99,7 +99,7 @@ class NodeImport {
   std::vector<std::int64_t> integers(int i) const;  // a short list
   std::vector<std::int64_t> sizes(int i) const;     // the same; may hold kBatchSize
   bool is_real_constant(int i) const;
-  // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
+  // A constant that is broadcast to samples of this shape, as one value, one per channel or one per element.
   Constant spread(int i, const Shape& sample, int batch_axis = 0) const;
   std::vector<float> broadcast(int i, const Shape& sample, int batch_axis = 0) const {
     return spread(i, sample, batch_axis).reals;

@@ -175,7 +175,8 @@ struct MatrixProduct {
     const int batch = node.batch_axis(x);
     if (node.shape(x).size() != 1 || (batch >= 0 && batch != (rows ? 0 : 1)))
       node.fail(
-          "{} of {} with a matrix is supported for a vector a sample only, and must leave the batch apart",
+          "{} of {} with a matrix is supported for one vector per sample only, and must leave the batch "
+          "apart",
           node.op(), to_string(node.shape(x)));
     batch_axis = batch < 0 ? -1 : x;
     weights = weight_matrix(node, 1 - x);

@@ -47,7 +47,7 @@ class BatchRunner {
   struct Plan {
     std::vector<std::unique_ptr<Program>> programs;  // by chunk size, at most two
     std::vector<Chunk> chunks;
-    std::vector<Workspace> workspaces;  // one a chunk, or one a worker
+    std::vector<Workspace> workspaces;  // one per chunk, or one per worker
     AlignedBuffer<float> packed_gradients;
     std::vector<std::int32_t> labels;
   };

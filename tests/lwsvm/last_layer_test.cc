@@ -171,7 +171,7 @@ TEST(LastLayer, OthersAreNotTakenForOne) {
   EXPECT_FALSE(
       is_svm(network(head({6}), {flat, layer<AffineLayer>(std::vector<float>{2}, std::vector<float>{0})})));
   EXPECT_FALSE(is_svm(network(head({1}), {flat}))) << "a score for every position";
-  EXPECT_FALSE(is_svm(network(head({1}), {average(5), flat}))) << "two means a class";
+  EXPECT_FALSE(is_svm(network(head({1}), {average(5), flat}))) << "two means per class";
   // (classes/2) x 2, transposed: the scores come in another order.
   EXPECT_FALSE(is_svm(network(head({6}), {layer<ReshapeLayer>(Shape{classes / 2, 2}),
                                           layer<TransposeLayer>(std::vector<std::int64_t>{1, 0}), flat})));

@@ -103,7 +103,7 @@ TEST(Activations, FollowTheirDefinition) {
     expect_layer_like_naive(layer<ClipLayer>(-0.25f, 0.5f), {shape}, "Clip");
     expect_layer_like_naive(layer<AbsLayer>(), {shape}, "Abs");
     expect_layer_like_naive(layer<PReluLayer>(1), {shape}, "PRelu with one slope");
-    expect_layer_like_naive(layer<PReluLayer>(shape[0]), {shape}, "PRelu with a slope a channel");
+    expect_layer_like_naive(layer<PReluLayer>(shape[0]), {shape}, "PRelu with a slope per channel");
   }
 }
 

@@ -231,7 +231,7 @@ Tensor elementwise(const Tensor& x, const Function& function) {  // function(x, 
   return y;
 }
 
-// A constant of one value, one a channel, or one an element.
+// A constant of one value, one per channel, or one per element.
 double constant(const std::vector<float>& values, const Tensor& x, std::int64_t i) {
   const auto given = static_cast<std::int64_t>(values.size());
   if (given == 1) return static_cast<double>(values[0]);
