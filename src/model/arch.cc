@@ -180,7 +180,7 @@ class Builder {
     return add("concat", std::make_shared<ConcatLayer>(0), std::move(branches));
   }
 
-  // Without `padding` the image keeps its size (over the stride, rounded up); an odd pixel goes behind it.
+  // Without `padding` the image keeps its size (over the stride, rounded up); an odd pixel goes after it.
   static WindowSpec window(const ArchItem& item, std::optional<std::int64_t> padding) {
     WindowSpec w;
     w.height = item.height_taps;

@@ -281,7 +281,7 @@ TEST(Smooth, SigmoidAndTheLogarithmOfASoftmaxFollowTheirDefinitions) {
       int x = graph.add_input("x", {3, 5, 7});
       x = graph.add("smooth", log ? layer<SoftmaxLayer>() : layer<SigmoidLayer>(), {x});
       if (log) x = graph.add("log", layer<LogLayer>(), {x});
-      graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+      graph.add("after", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
                 {x});  // or they would be left out of the scores
       expect_like_naive(graph, samples, 12);
     }
@@ -317,7 +317,7 @@ TEST(Softmax, FollowsItsDefinition) {
       for (int samples : {1, 37}) {
         Graph graph;
         graph.add("softmax", layer<SoftmaxLayer>(logarithm), {graph.add_input("x", shape)});
-        graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+        graph.add("after", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
                   {1});  // or it would be left out: scores are what goes into a softmax
         expect_like_naive(graph, samples, 3);
       }
