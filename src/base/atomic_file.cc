@@ -34,13 +34,13 @@ TargetKind kind_of(const fs::path& target) {
 
 // Where the links lead, whether or not there is a file yet.
 fs::path without_links(const fs::path& target) {
-  constexpr int most_links = 40;  // as the kernel has it
+  constexpr int max_links = 40;  // as the kernel has it
   fs::path place = target;
   std::error_code ignored;
   for (int link = 0; fs::is_symlink(fs::symlink_status(place, ignored)); ++link) {
     std::error_code problem;
     const fs::path next = fs::read_symlink(place, problem);
-    if (problem || link == most_links)
+    if (problem || link == max_links)
       fail("file", "{}: cannot follow the link: {}", target.string(),
            problem ? problem.message() : "it leads in a circle");
     place = place.parent_path() / next;  // next, if that is absolute

@@ -22,8 +22,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr double kMostParameters = 5e8;    // what fits into an ONNX file: 2 GB
-constexpr double kMostElements = 1 << 28;  // of one value of one sample
+constexpr double kMaxParameters = 5e8;    // what fits into an ONNX file: 2 GB
+constexpr double kMaxElements = 1 << 28;  // of one value of one sample
 
 class Builder {
  public:
@@ -202,14 +202,13 @@ class Builder {
     const int node = graph_.add(name, std::move(layer), std::move(inputs));
     double elements = 1;
     for (std::int64_t size : shape(node)) elements *= static_cast<double>(size);
-    if (elements > kMostElements)
-      fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
+    if (elements > kMaxElements) fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
     return node;
   }
 
   void check_parameters(double count) {
-    if (count + static_cast<double>(graph_.parameters().size()) > kMostParameters)
-      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMostParameters));
+    if (count + static_cast<double>(graph_.parameters().size()) > kMaxParameters)
+      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMaxParameters));
   }
 
   [[noreturn]] void fail_item(const std::string& problem) const {

@@ -30,10 +30,10 @@ const ImportedValue& NodeImport::value(int i) const {
   return found->second;
 }
 
-void NodeImport::expect_inputs(int least, int most) const {
-  if (inputs() < least || inputs() > most) {
-    if (least == most) fail("{} takes {} inputs, not {}", op(), least, inputs());
-    fail("{} takes {} to {} inputs, not {}", op(), least, most, inputs());
+void NodeImport::expect_inputs(int min, int max) const {
+  if (inputs() < min || inputs() > max) {
+    if (min == max) fail("{} takes {} inputs, not {}", op(), min, inputs());
+    fail("{} takes {} to {} inputs, not {}", op(), min, max, inputs());
   }
 }
 

@@ -85,7 +85,7 @@ class NodeImport {
   // Inputs.
   int inputs() const { return node_.input_size(); }
   bool has_input(int i) const { return i < node_.input_size() && !node_.input(i).empty(); }
-  void expect_inputs(int least, int most) const;
+  void expect_inputs(int min, int max) const;
   bool is_constant(int i) const { return value(i).is_constant(); }
   bool is_computed(int i) const;     // a value of the graph that is there already
   bool is_foldable(int i) const;     // a constant, or nothing

@@ -75,10 +75,10 @@ std::pair<std::int64_t, std::int64_t> cut_of(const NodeImport& node, std::size_t
 
 Spread read_spread(const NodeImport& node, std::size_t axis, std::size_t axes, std::int64_t in,
                    std::int64_t taps) {
-  const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t least) {
+  const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t min) {
     const auto list = node.integers(name, std::vector<std::int64_t>(axes, otherwise));
     if (list.size() != axes) node.fail("its attribute '{}' has {} values, not {}", name, list.size(), axes);
-    if (list[axis] < least || list[axis] > kLargestAttribute)
+    if (list[axis] < min || list[axis] > kLargestAttribute)
       node.fail("its attribute '{}' has the value {}", name, list[axis]);
     return list[axis];
   };

@@ -12,15 +12,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// As many values as `otherwise` has, or those; each within [least, kLargestAttribute].
+// As many values as `otherwise` has, or those; each within [min, kLargestAttribute].
 std::vector<std::int64_t> list_of(const NodeImport& node, const char* name,
-                                  std::vector<std::int64_t> otherwise, std::int64_t least) {
+                                  std::vector<std::int64_t> otherwise, std::int64_t min) {
   const std::size_t count = otherwise.size();
   std::vector<std::int64_t> values = node.integers(name, std::move(otherwise));
   if (values.size() != count)
     node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
   for (std::int64_t value : values)
-    if (value < least || value > kLargestAttribute)
+    if (value < min || value > kLargestAttribute)
       node.fail("its attribute '{}' has the value {}", name, value);
   return values;
 }

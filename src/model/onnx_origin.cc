@@ -31,9 +31,10 @@ float Origin::value_of(float stored) const {
 // that the file can give, one of the three gives it.
 float Origin::stored_for(float value) const {
   if (!std::isfinite(value)) return value / factor;
-  constexpr float most = std::numeric_limits<float>::max();
+  constexpr float kMaxFloat = std::numeric_limits<float>::max();
   const auto storable = [&](float number) {
-    return nearest_real(tensor->data_type(), nearest_real(precision, std::clamp(number, -most, most)));
+    return nearest_real(tensor->data_type(),
+                        nearest_real(precision, std::clamp(number, -kMaxFloat, kMaxFloat)));
   };
   const float middle = storable(value / factor);
   if (is_sign(factor)) return middle;

@@ -92,23 +92,24 @@ std::string signed_picture(const float* plane, const ImageShape& shape, float ga
   return image_url(pixels, shape.width, shape.height, kRgb);
 }
 
-// Bytes as they are; floats from their least to their greatest value.
+// Bytes as they are; floats from their smallest to their largest value.
 std::string sample_picture(const DataSet& data, const Samples& samples, const SampleView& view,
                            std::int64_t index) {
   std::vector<float> sample(static_cast<std::size_t>(data.shape.size()));
   view.read(index, sample.data());
   float gain = 1, offset = 0;
   if (!samples.holds_bytes()) {
-    const auto [least, greatest] = std::minmax_element(sample.begin(), sample.end());
-    gain = *greatest > *least ? 255 / (*greatest - *least) : 0;
-    offset = -*least * gain;
+    const auto [min, max] = std::minmax_element(sample.begin(), sample.end());
+    gain = *max > *min ? 255 / (*max - *min) : 0;
+    offset = -*min * gain;
   }
   return picture(sample.data(), data.shape, gain, offset);
 }
 
-// The indices of the samples with the greatest change of margin in one direction, those that became right (or
+// The indices of the samples with the largest change of margin in one direction, those that became right (or
 // wrong) first.
-std::vector<std::size_t> most_changed(const Judgement& before, const Judgement& after, float direction) {
+std::vector<std::size_t> with_largest_change(const Judgement& before, const Judgement& after,
+                                             float direction) {
   struct Change {
     bool turned;
     float by;
@@ -239,7 +240,7 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   };
   const auto entries = [&](float direction) {
     ordered_json list = ordered_json::array();
-    for (const std::size_t i : most_changed(old, refined, direction)) list.push_back(entry(i));
+    for (const std::size_t i : with_largest_change(old, refined, direction)) list.push_back(entry(i));
     return list;
   };
   return {{"part", has_test ? "test" : "validation"},
