@@ -116,7 +116,7 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
     const Candidate candidate = best_candidate(summary, out_of_time);
     update.predicted = candidate.trial.predicted();
     update.actual = candidate.trial.actual();
-    if (settle(candidate, summary, result) || out_of_time) break;
+    if (conclude(candidate, summary, result) || out_of_time) break;
   }
   if (out_of_time) update.reason += ", cut short: time is up";
   update.seconds = active_->seconds();
@@ -294,7 +294,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
 }
 
 // What the trust region says of the candidate in the graph; true when the update is over.
-bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, MoveResult& result) {
+bool LayerUpdater::conclude(const Candidate& candidate, const Summary& summary, MoveResult& result) {
   ActiveSolve& active = *active_;
   LayerUpdate& update = result.update;
   const Verdict verdict = judge(candidate.trial);

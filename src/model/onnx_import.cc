@@ -173,7 +173,7 @@ Constant NodeImport::spread(int i, const Shape& sample, int batch) const {
   if (constant.count() == 1 || dims == sample || channels_only) return constant;
 
   charge(element_count(sample) * 12);
-  return rearranged(constant, sample, spread_places(dims, sample));
+  return rearranged(constant, sample, spread_indices(dims, sample));
 }
 
 const onnx::AttributeProto* NodeImport::find(const char* name,

@@ -25,8 +25,8 @@
 
 #include "base/error.h"
 #include "model/onnx_constant.h"
+#include "model/onnx_indices.h"
 #include "model/onnx_names.h"
-#include "model/onnx_places.h"
 #include "net/graph.h"
 
 namespace lwsvm {
