@@ -11,11 +11,14 @@
 namespace lwsvm {
 namespace {
 
-// Where every row is added up alike (seen with oneDNN 2.6.3, SSE4.1 to AVX2; tests/engine/gemm_test.cc asks
-// it of whatever is installed): up to 75 rows, whose number leaves 0, 4 or 5 when divided by six.
-constexpr std::int64_t kMaxRows = 72;
+// Where every row is added up alike (seen with oneDNN 2.6.3; tests/engine/gemm_test.cc asks it of whatever is
+// installed): SSE4.1 from 2 rows on; AVX2 up to 75 rows, whose number leaves 0, 4 or 5 when divided by six;
+// AVX-512 from 16 rows on, and below 16 among themselves.
+constexpr std::int64_t kMaxRows = 72, kMinRowsOfAPart = 16;
 
-std::int64_t rows_alike(std::int64_t rows) {
+// How many rows to compute in place of so many, alone or as a part of a product with more.
+std::int64_t rows_alike(std::int64_t rows, bool is_part) {
+  if (is_part && rows < kMinRowsOfAPart) return kMinRowsOfAPart;
   const std::int64_t beyond = rows % 6;
   return beyond >= 1 && beyond <= 3 ? rows + 4 - beyond : rows;
 }
@@ -37,7 +40,8 @@ void gemm_per_sample(Transpose transpose_b, std::int64_t samples, std::int64_t n
                      const float* a, const float* b, float beta, float* c) {
   const std::int64_t ldb = transpose_b == Transpose::yes ? k : n;
   for (std::int64_t first = 0; first < samples; first += kMaxRows) {
-    const std::int64_t rows = std::min(kMaxRows, samples - first), padded = rows_alike(rows);
+    const std::int64_t rows = std::min(kMaxRows, samples - first);
+    const std::int64_t padded = rows_alike(rows, samples > kMaxRows);
     const float* inputs = a + first * k;
     float* outputs = c + first * n;
     if (padded == rows) {

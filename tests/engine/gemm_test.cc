@@ -145,20 +145,23 @@ TEST(GemmPerSample, DoesNotDependOnTheRowsPlace) {
   }
 }
 
+// With AVX-512 fewer than 16 rows are a case of their own, and nothing rests on their bits being those of
+// more.
 TEST(GemmPerSample, DoesNotDependOnTheNumberOfRows) {
-  if (instruction_set() == InstructionSet::avx512)
-    GTEST_SKIP() << "seen to hold for SSE4.1, AVX and AVX2; nothing rests on it with AVX-512";
+  const std::int64_t fewest = instruction_set() == InstructionSet::avx512 ? 16 : 1;
   Random random(7);
   for (int round = 0; round < 100; ++round) {
     const RowProduct p = random_row_product(random);
     const std::vector<float> row = Matrix(1, p.k, 0, random).values;
-    const std::vector<float> alone = p.run(1, row, {0}, random);
-    for (std::int64_t rows : {2, 5, 6, 7, 25, 64, 200, 400})
+    const std::vector<float> expected = p.run(fewest, row, {0}, random);
+    for (std::int64_t rows : {2, 5, 6, 7, 25, 64, 73, 200, 400}) {
+      if (rows < fewest) continue;
       for (std::int64_t place : {std::int64_t{0}, rows - 1}) {
         const std::vector<float> c = p.run(rows, row, {place}, random);
-        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), c.begin() + place * p.n))
+        EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + p.n, c.begin() + place * p.n))
             << rows << "x" << p.n << "x" << p.k << ", row " << place;
       }
+    }
   }
 }
 
