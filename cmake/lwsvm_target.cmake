@@ -54,7 +54,7 @@ if(EXISTS /proc/cpuinfo AND NOT LWSVM_SANITIZE)
   endif()
 endif()
 
-# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program a folder. With EVERY_ISA its
+# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program per folder. With EVERY_ISA its
 # tests run once more for each lesser instruction set, as base@SSE41/..., base@AVX2/...
 function(lwsvm_test name)
   cmake_parse_arguments(ARG "EVERY_ISA" "" "SOURCES;DEPENDS" ${ARGN})
@@ -67,8 +67,12 @@ function(lwsvm_test name)
   if(ARG_EVERY_ISA)
     foreach(isa ${lwsvm_lesser_isas})
       gtest_discover_tests(${name}_test TEST_PREFIX ${name}@${isa}/ TEST_LIST ${name}_${isa}_tests
-                           DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300
-                           ENVIRONMENT "OMP_WAIT_POLICY=passive;DNNL_MAX_CPU_ISA=${isa};LWSVM_MAX_ISA=${isa}")
+                           DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+      # PROPERTIES above takes one variable only: it drops what comes after a semicolon.
+      set(environment ${CMAKE_CURRENT_BINARY_DIR}/${name}_${isa}_environment.cmake)
+      file(WRITE ${environment} "set_tests_properties(\${${name}_${isa}_tests} PROPERTIES ENVIRONMENT\n"
+           "  \"OMP_WAIT_POLICY=passive;DNNL_MAX_CPU_ISA=${isa};LWSVM_MAX_ISA=${isa}\")\n")
+      set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
     endforeach()
   endif()
 endfunction()
