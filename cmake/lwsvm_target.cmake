@@ -54,7 +54,7 @@ if(EXISTS /proc/cpuinfo AND NOT LWSVM_SANITIZE)
   endif()
 endif()
 
-# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program a folder. With EVERY_ISA its
+# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program per folder. With EVERY_ISA its
 # tests run once more for each lesser instruction set, as base@SSE41/..., base@AVX2/...
 function(lwsvm_test name)
   cmake_parse_arguments(ARG "EVERY_ISA" "" "SOURCES;DEPENDS" ${ARGN})

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `lwsvm refine` against Adam and Nesterov SGD with a tuned learning rate at equal time (bench/versus.py): the networks
 # of bench/versus.json that are there, and three bases of ours, trained here first. VERSUS_SECONDS (60) of one core for
-# refine and for each of the 32 tries a network: hours. VERSUS_QUICK=1: 3 tries. Results stay in out/versus and are not
+# refine and for each of the 32 tries per network: hours. VERSUS_QUICK=1: 3 tries. Results stay in out/versus and are not
 # made again.
 set -euo pipefail
 cd "$(dirname "$0")/.."

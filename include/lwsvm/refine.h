@@ -79,7 +79,7 @@ struct RefineSummary {
   int rises = 0;                      // of the objective; always 0, but counted
   int passes = 0;
   double seconds = 0;
-  std::uint64_t dual_bytes = 0;  // the most that an update's dual state took
+  std::uint64_t dual_bytes = 0;  // the maximum that an update's dual state took
   bool finished = true;          // false: stopped
   std::string reason;            // why it ended
   std::string kept;              // which network was kept

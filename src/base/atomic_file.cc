@@ -34,26 +34,26 @@ TargetKind kind_of(const fs::path& target) {
 
 // Where the links lead, whether or not there is a file yet.
 fs::path without_links(const fs::path& target) {
-  constexpr int most_links = 40;  // as the kernel has it
-  fs::path place = target;
+  constexpr int max_links = 40;  // as the kernel has it
+  fs::path resolved = target;
   std::error_code ignored;
-  for (int link = 0; fs::is_symlink(fs::symlink_status(place, ignored)); ++link) {
+  for (int link = 0; fs::is_symlink(fs::symlink_status(resolved, ignored)); ++link) {
     std::error_code problem;
-    const fs::path next = fs::read_symlink(place, problem);
-    if (problem || link == most_links)
+    const fs::path next = fs::read_symlink(resolved, problem);
+    if (problem || link == max_links)
       fail("file", "{}: cannot follow the link: {}", target.string(),
            problem ? problem.message() : "it leads in a circle");
-    place = place.parent_path() / next;  // next, if that is absolute
+    resolved = resolved.parent_path() / next;  // next, if that is absolute
   }
-  return place;
+  return resolved;
 }
 
 // NAME.tmpPID in the same folder; of a NAME that leaves no room for the end, the beginning.
-fs::path temporary_for(const fs::path& place) {
+fs::path temporary_for(const fs::path& resolved) {
   const std::string end = fmt::format("{}{}", kTemporaryMark, ::getpid());
-  const std::string name = place.filename().string();
-  if (name.size() > kLongestName) return place.parent_path() / (name + end);  // open() says what is wrong
-  return place.parent_path() / (name.substr(0, kLongestName - end.size()) + end);
+  const std::string name = resolved.filename().string();
+  if (name.size() > kLongestName) return resolved.parent_path() / (name + end);  // open() says what is wrong
+  return resolved.parent_path() / (name.substr(0, kLongestName - end.size()) + end);
 }
 
 int open_temporary(const fs::path& temporary, const fs::path& target) {
@@ -70,8 +70,8 @@ AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)) {
     if (descriptor_ < 0) fail("file", "{}: cannot write into it: {}", target_.string(), std::strerror(errno));
     return;
   }
-  place_ = without_links(target_);
-  temporary_ = temporary_for(place_);
+  resolved_ = without_links(target_);
+  temporary_ = temporary_for(resolved_);
   descriptor_ = open_temporary(temporary_, target_);
 }
 
@@ -105,12 +105,12 @@ void AtomicFile::commit() {
     fail("file", "{}: cannot write: {}", target_.string(), std::strerror(reason));
   }
   if (into_a_stream) return;
-  if (::rename(temporary_.c_str(), place_.c_str()) != 0) {
+  if (::rename(temporary_.c_str(), resolved_.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary_.c_str());
     fail("file", "{}: cannot put the finished file in place: {}", target_.string(), std::strerror(reason));
   }
-  const auto folder = place_.has_parent_path() ? place_.parent_path() : fs::path(".");
+  const auto folder = resolved_.has_parent_path() ? resolved_.parent_path() : fs::path(".");
   if (const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); handle >= 0) {
     ::fsync(handle);  // best effort: some file systems refuse to sync a folder
     ::close(handle);
@@ -126,10 +126,10 @@ void check_writable(const fs::path& target) {
            socket ? "it is a socket" : std::strerror(errno));
     return;
   }
-  const fs::path place = without_links(target);
-  if (place.filename().string().size() > kLongestName)
+  const fs::path resolved = without_links(target);
+  if (resolved.filename().string().size() > kLongestName)
     fail("file", "{}: cannot write here: {}", target.string(), std::strerror(ENAMETOOLONG));
-  const fs::path temporary = temporary_for(place);
+  const fs::path temporary = temporary_for(resolved);
   ::close(open_temporary(temporary, target));
   ::unlink(temporary.c_str());
 }

@@ -24,8 +24,8 @@ class AtomicFile {
 
  private:
   std::filesystem::path target_;     // as given, for messages
-  std::filesystem::path place_;      // without symlinks; empty: written into as it is
-  std::filesystem::path temporary_;  // beside place_
+  std::filesystem::path resolved_;   // without symlinks; empty: written into as it is
+  std::filesystem::path temporary_;  // beside resolved_
   int descriptor_ = -1;
 };
 

@@ -174,11 +174,11 @@ void Checkpoint::add(const std::string& name, Section section) {
 }
 
 const Checkpoint::Section& Checkpoint::find(const std::string& name) const {
-  const auto place = sections_.find(name);
-  if (place == sections_.end()) {
+  const auto found = sections_.find(name);
+  if (found == sections_.end()) {
     fail("checkpoint", "'{}' is missing; the checkpoint belongs to another kind of run or version", name);
   }
-  return place->second;
+  return found->second;
 }
 
 std::vector<std::string> Checkpoint::names() const {
@@ -223,11 +223,11 @@ std::span<const T> Checkpoint::get(const std::string& name, std::size_t expected
 template <typename T>
 std::vector<T> Checkpoint::take(const std::string& name) {
   const auto view = get<T>(name);
-  const auto place = sections_.find(name);
-  auto& array = std::get<Array<T>>(place->second);
+  const auto found = sections_.find(name);
+  auto& array = std::get<Array<T>>(found->second);
   const bool owns = view.data() == array.owned.data() && view.size() == array.owned.size();
   std::vector<T> values = owns ? std::move(array.owned) : std::vector<T>(view.begin(), view.end());
-  sections_.erase(place);
+  sections_.erase(found);
   return values;
 }
 

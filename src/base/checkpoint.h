@@ -60,7 +60,8 @@ class Checkpoint {
 
   void save(const std::filesystem::path& path) const;  // atomic
   static Checkpoint load(const std::filesystem::path& path);
-  // Only meta(), without reading gigabytes behind it and so without their CRC: for a look, not for resuming.
+  // Only meta(), without reading the gigabytes after it and so without their CRC: for a look, not for
+  // resuming.
   static nlohmann::json load_meta(const std::filesystem::path& path);
 
  private:

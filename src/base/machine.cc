@@ -10,7 +10,7 @@
 namespace lwsvm {
 namespace {
 
-// The text behind "key<spaces>:" in a file of /proc; "" if there is none.
+// The text after "key<spaces>:" in a file of /proc; "" if there is none.
 std::string proc_field(const char* path, const std::string& key) {
   std::ifstream file(path);
   std::string line;

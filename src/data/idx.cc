@@ -82,7 +82,7 @@ IdxArray read_idx(const fs::path& path) {
     std::array<std::uint8_t, 4> b{};
     file.read_exactly(b.data(), b.size());
     const std::uint64_t dim = std::uint64_t{b[0]} << 24 | b[1] << 16 | b[2] << 8 | b[3];
-    if (dim != 0 && size > file.most_bytes() / dim) {
+    if (dim != 0 && size > file.max_bytes() / dim) {
       fail(kIdxPlace, "{}: claims more values than a file of this size can hold; get it again", file.path());
     }
     size *= dim;

@@ -35,7 +35,7 @@ InputFile::~InputFile() {
   gzclose_r(static_cast<gzFile>(file_));
 }
 
-std::uint64_t InputFile::most_bytes() const {
+std::uint64_t InputFile::max_bytes() const {
   return compressed_ ? file_size_ * kDeflateRatio : file_size_;
 }
 
@@ -72,8 +72,8 @@ void InputFile::read_exactly(void* out, std::size_t bytes) {
 }
 
 std::vector<std::uint8_t> InputFile::read_vector(std::uint64_t bytes) {
-  const std::uint64_t most = most_bytes();
-  if (bytes > most || position_ > most - bytes) {
+  const std::uint64_t max = max_bytes();
+  if (bytes > max || position_ > max - bytes) {
     if (compressed_) {
       fail(place_, "{}: claims {} bytes more than {} compressed bytes can hold; get it again", path_, bytes,
            file_size_);

@@ -1,7 +1,7 @@
 // A file read from front to back, unpacked on the way when its content (not its name) says gzip.
 //
 // Files are not trusted: nothing is allocated because a header claims it. A raw file holds what its size
-// says, and deflate expands at most 1032 times, so most_bytes() bounds every honest claim before memory is
+// says, and deflate expands at most 1032 times, so max_bytes() bounds every honest claim before memory is
 // touched.
 #pragma once
 
@@ -24,7 +24,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   bool compressed() const { return compressed_; }
-  std::uint64_t most_bytes() const;  // the content's size if not compressed, else an upper bound
+  std::uint64_t max_bytes() const;  // the content's size if not compressed, else an upper bound
 
   std::size_t read(void* out, std::size_t bytes);  // fewer bytes only at the end; throws on broken gzip data
   // All of `bytes`, or an Error that says how far the file goes.

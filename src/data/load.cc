@@ -25,10 +25,10 @@ DataSet load_cifar(const fs::path& folder, CifarKind kind) {
 
 DataSet load_folder(const fs::path& folder) {
   // The authors' archives unpack to a folder of this name; the folder around it will do as well.
-  for (const fs::path& place : {folder, folder / "cifar-10-batches-bin", folder / "cifar-100-binary"}) {
-    if (!fs::is_directory(place)) continue;
-    if (is_cifar_folder(place, CifarKind::cifar10)) return load_cifar(place, CifarKind::cifar10);
-    if (is_cifar_folder(place, CifarKind::cifar100)) return load_cifar(place, CifarKind::cifar100);
+  for (const fs::path& candidate : {folder, folder / "cifar-10-batches-bin", folder / "cifar-100-binary"}) {
+    if (!fs::is_directory(candidate)) continue;
+    if (is_cifar_folder(candidate, CifarKind::cifar10)) return load_cifar(candidate, CifarKind::cifar10);
+    if (is_cifar_folder(candidate, CifarKind::cifar100)) return load_cifar(candidate, CifarKind::cifar100);
   }
   if (is_idx_folder(folder)) return load_idx_folder(folder);
   fail("data",

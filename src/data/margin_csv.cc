@@ -48,7 +48,7 @@ std::vector<float> parse_line(const std::string& path, std::size_t line, std::st
 void check_row(const std::string& path, std::size_t line, const std::vector<float>& row,
                std::size_t predicted, std::size_t classes) {
   if (row.size() != classes) {
-    fail(kDeltaPlace, "{} line {}: {} numbers, expected {} (one a class)", path, line, row.size(), classes);
+    fail(kDeltaPlace, "{} line {}: {} numbers, expected {} (one per class)", path, line, row.size(), classes);
   }
   for (std::size_t truth = 0; truth < classes; ++truth) {
     const float value = row[truth];
@@ -82,12 +82,13 @@ std::vector<float> read_margin_matrix(const std::filesystem::path& path, int cla
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
     if (skip_spaces(text).empty()) continue;
     const std::vector<float> row = parse_line(name, line, text);
-    if (rows == count) fail(kDeltaPlace, "{} line {}: more than {} rows (one a class)", name, line, classes);
+    if (rows == count)
+      fail(kDeltaPlace, "{} line {}: more than {} rows (one per class)", name, line, classes);
     check_row(name, line, row, rows, count);
     matrix.insert(matrix.end(), row.begin(), row.end());
     ++rows;
   }
-  if (rows != count) fail(kDeltaPlace, "{}: {} rows, expected {} (one a class)", name, rows, classes);
+  if (rows != count) fail(kDeltaPlace, "{}: {} rows, expected {} (one per class)", name, rows, classes);
   return matrix;
 }
 

@@ -1,6 +1,6 @@
 // The margin matrix Delta of --delta FILE.csv.
 //
-// One line a row, C lines of C numbers; row = predicted class, column = true class. Commas, semicolons or
+// One line per row, C lines of C numbers; row = predicted class, column = true class. Commas, semicolons or
 // spaces between the numbers; no header line. Numbers are finite and not negative, the diagonal is zero.
 #pragma once
 

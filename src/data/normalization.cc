@@ -141,15 +141,15 @@ std::optional<double> white_of(const DataSet& data) {
   if (data.train.holds_bytes()) return 255.0;
   constexpr std::size_t enough = 2000;
   std::vector<float> pixels(data.train.sample_size());
-  float least = 0, most = 0;
+  float min = 0, max = 0;
   for (std::size_t i = 0; i < std::min(enough, data.train.size()); ++i) {
     data.train.read(i, pixels.data());
     const auto [low, high] = std::minmax_element(pixels.begin(), pixels.end());
-    least = std::min(least, *low);
-    most = std::max(most, *high);
+    min = std::min(min, *low);
+    max = std::max(max, *high);
   }
-  if (least < 0 || most > 255) return std::nullopt;
-  return most <= 1 ? 1.0 : 255.0;
+  if (min < 0 || max > 255) return std::nullopt;
+  return max <= 1 ? 1.0 : 255.0;
 }
 
 Normalization pixel_statistics(const DataSet& data, std::span<const std::int32_t> part) {

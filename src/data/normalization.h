@@ -1,6 +1,6 @@
 // From stored pixel values to the network's input.
 //
-//   x -> (x - mean) / std,   mean and std each one value, one a channel, or one a pixel
+//   x -> (x - mean) / std,   mean and std each one value, one per channel, or one per pixel
 //
 // Defaults, as in the paper: data like MNIST and other bytes: mean 0, std 256; data like CIFAR: mean
 // and standard deviation of each pixel over the training part; floats: of each channel.

@@ -50,8 +50,8 @@ std::vector<Pattern> make_patterns(const SyntheticOptions& options) {
 }
 
 int random_shift(int extent, Random& random) {
-  const int most = std::max(1, extent / 8);
-  return static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most +
+  const int max_shift = std::max(1, extent / 8);
+  return static_cast<int>(random.below(2 * static_cast<std::uint64_t>(max_shift) + 1)) - max_shift +
          extent;  // not negative
 }
 
@@ -134,9 +134,10 @@ void SyntheticOptions::validate() const {
   if (std::min(shape.height, shape.width) < 1 || std::max(shape.height, shape.width) > 1024) {
     fail(kSyntheticPlace, "size={}x{}: expected 1 to 1024 each way", shape.height, shape.width);
   }
-  constexpr std::size_t kMost = std::size_t{1} << 32;  // bytes; also keeps the sums below from overflowing
+  constexpr auto kMaxBytes = std::size_t{1} << 32;  // also keeps the sums below from overflowing
   const auto size = static_cast<std::size_t>(shape.size());
-  if (train > kMost || test > kMost || (train + test + static_cast<std::size_t>(classes)) > kMost / size) {
+  if (train > kMaxBytes || test > kMaxBytes ||
+      (train + test + static_cast<std::size_t>(classes)) > kMaxBytes / size) {
     fail(kSyntheticPlace, "{} + {} samples of {} take more than 4 GiB; take fewer or smaller ones", train,
          test, to_string(shape));
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kZipPlace = "npz";
 constexpr const char* kZipRemedy = "save or copy it again";
-constexpr std::size_t kMostMembers = 1 << 16;  // an npz has a handful
+constexpr std::size_t kMaxMembers = 1 << 16;  // an npz has a handful
 
 // Other methods can expand without bound; these two cannot.
 void check_member(const std::string& path, const ArchiveFile& file) {
@@ -29,7 +29,7 @@ void check_member(const std::string& path, const ArchiveFile& file) {
 ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string()) {
   ArchiveFile file(kZipPlace, path, ArchiveFormat::zip, kZipRemedy);
   while (file.next()) {
-    if (members_.size() == kMostMembers) file.broken("too many members");
+    if (members_.size() == kMaxMembers) file.broken("too many members");
     check_member(path_, file);
     members_.push_back({file.name(), file.size()});
   }

@@ -14,10 +14,10 @@ namespace {
 // Where every row is added up alike (seen with oneDNN 2.6.3, SSE4.1 to AVX-512; tests/engine/gemm_test.cc asks
 // it of whatever is installed): 16 to 75 rows, whose number leaves 0, 4 or 5 when divided by six. Fewer than 16
 // are another routine with AVX-512, other remainders with AVX2.
-constexpr std::int64_t kFewestRows = 16, kMostRows = 72;
+constexpr std::int64_t kMinRows = 16, kMaxRows = 72;
 
 std::int64_t rows_alike(std::int64_t rows) {
-  if (rows < kFewestRows) return kFewestRows;
+  if (rows < kMinRows) return kMinRows;
   const std::int64_t beyond = rows % 6;
   return beyond >= 1 && beyond <= 3 ? rows + 4 - beyond : rows;
 }
@@ -38,8 +38,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
 void gemm_per_sample(Transpose transpose_b, std::int64_t samples, std::int64_t n, std::int64_t k,
                      const float* a, const float* b, float beta, float* c) {
   const std::int64_t ldb = transpose_b == Transpose::yes ? k : n;
-  for (std::int64_t first = 0; first < samples; first += kMostRows) {
-    const std::int64_t rows = std::min(kMostRows, samples - first), padded = rows_alike(rows);
+  for (std::int64_t first = 0; first < samples; first += kMaxRows) {
+    const std::int64_t rows = std::min(kMaxRows, samples - first), padded = rows_alike(rows);
     const float* inputs = a + first * k;
     float* outputs = c + first * n;
     if (padded == rows) {

@@ -8,7 +8,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr double kLeastShareOfWork = 0.05;
+constexpr double kMinShareOfWork = 0.05;
 
 std::int64_t flops_up_to(const Graph& network, int node) {
   std::int64_t total = 0;
@@ -21,7 +21,7 @@ std::int64_t flops_up_to(const Graph& network, int node) {
 int frozen_prefix(const Graph& network, std::span<const int> layers) {
   const std::vector<bool> needed = needed_for_scores(network);
   const int first_open = *std::min_element(layers.begin(), layers.end());
-  // Behind a node that everything goes through nobody reads a value from before it.
+  // After a node that everything goes through nobody reads a value from before it.
   int earliest_read = network.scores();
   int found = -1;
   for (int node = network.scores(); node >= 0; --node) {
@@ -34,7 +34,7 @@ int frozen_prefix(const Graph& network, std::span<const int> layers) {
   }
   const double share =
       static_cast<double>(flops_up_to(network, found)) / static_cast<double>(network.flops());
-  return share < kLeastShareOfWork ? -1 : found;
+  return share < kMinShareOfWork ? -1 : found;
 }
 
 std::uint64_t PrefixSource::bytes_for(const Graph& network, int node, std::int64_t samples) {

@@ -51,7 +51,7 @@ class LayerInputs {
   AlignedBuffer<float> values_;  // samples x row
 };
 
-// Patterns of all samples, packed: one bit an element where one bit tells.
+// Patterns of all samples, packed: one bit per element where one bit tells.
 class PatternCache {
  public:
   PatternCache(std::vector<PatternSection> sections, std::int64_t samples);

@@ -9,7 +9,7 @@ namespace lwsvm {
 namespace {
 
 // A list of at most every other class (label_blocks.h).
-std::uint64_t most_label_bytes(std::int64_t samples, std::int64_t classes) {
+std::uint64_t max_label_bytes(std::int64_t samples, std::int64_t classes) {
   return static_cast<std::uint64_t>(samples * (4 + 12 * (classes - 1)));
 }
 
@@ -36,7 +36,7 @@ LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition&
   const auto offsets = static_cast<std::uint64_t>(samples) * sizeof(double);
   if (decomposition.labels_only) {
     memory.form = "labels";
-    memory.blocks = most_label_bytes(samples, decomposition.classes);
+    memory.blocks = max_label_bytes(samples, decomposition.classes);
     return memory;
   }
   memory.slopes = slope_bytes_for(samples, outputs);
@@ -63,7 +63,7 @@ LayerMemory memory_of(const Graph& network, int open_node, std::int64_t samples,
   if (const auto end = exact_end(network, tail, options)) {
     memory.form = "exact";
     memory.weights = weight_bytes(network, open_node);
-    memory.blocks = most_label_bytes(samples, open.shape[0]);
+    memory.blocks = max_label_bytes(samples, open.shape[0]);
     row = element_count(end->network.node(end->network.node(end->node).inputs[0]).shape);
   } else {
     const Decomposition decomposition = decompose(tail, options.free_layers, options.split);

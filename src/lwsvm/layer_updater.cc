@@ -11,7 +11,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double kFirstMuOverLambda = 100;  // of an inner solve: its first epoch stays close to w_t
-constexpr std::uint64_t kMostFurtherSolves = 2;
+constexpr std::uint64_t kMaxFurtherSolves = 2;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct LayerUpdater::ActiveSolve {
   std::uint64_t level = 0;    // how many piecewise linear layers after it are free
   std::uint64_t attempt = 0;
   std::uint64_t further = 0;  // how often it was solved further
-  std::uint64_t epochs = 0;   // of attempts that are over; so are work and dual_bytes, the most of any
+  std::uint64_t epochs = 0;   // of attempts that are over; so are work and dual_bytes, the maximum over them
   std::uint64_t dual_bytes = 0;
   double work = 0;
   double earlier_seconds = 0;
@@ -70,7 +70,7 @@ double LayerUpdater::initial_mu(int node) const {
   if (options_.mu) return *options_.mu;
   if (is_paper()) return kPaperMuOverLambda * options_.lambda;
   const int free = free_layer_count(graph_, node);
-  if (free == 0) return kLeastMuOverLambda * options_.lambda;
+  if (free == 0) return kMinMuOverLambda * options_.lambda;
   const bool bounds_the_loss = first_level(node) == free;
   return (bounds_the_loss ? kBoundMuOverLambda : kLabelsMuOverLambda) * options_.lambda;
 }
@@ -116,7 +116,7 @@ std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_
     const Candidate candidate = best_candidate(summary, out_of_time);
     update.predicted = candidate.trial.predicted();
     update.actual = candidate.trial.actual();
-    if (settle(candidate, summary, result) || out_of_time) break;
+    if (conclude(candidate, summary, result) || out_of_time) break;
   }
   if (out_of_time) update.reason += ", cut short: time is up";
   update.seconds = active_->seconds();
@@ -294,7 +294,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
 }
 
 // What the trust region says of the candidate in the graph; true when the update is over.
-bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, MoveResult& result) {
+bool LayerUpdater::conclude(const Candidate& candidate, const Summary& summary, MoveResult& result) {
   ActiveSolve& active = *active_;
   LayerUpdate& update = result.update;
   const Verdict verdict = judge(candidate.trial);
@@ -311,14 +311,14 @@ bool LayerUpdater::settle(const Candidate& candidate, const Summary& summary, Mo
   set_weights(active.node, active.anchor);
   if (verdict == Verdict::solve_further) {
     update.reason = "nothing to gain";
-    return ++active.further > kMostFurtherSolves;
+    return ++active.further > kMaxFurtherSolves;
   }
   // The model was wrong: less trust; at last a wider space, where H bounds the loss from further above. In
   // this order, because a wider space costs a convolution a psi for each sample.
   update.reason = finite ? "the objective would have risen" : "the objective would not have been finite";
   if (!finite && mu == active.mu) return true;  // fixed: nothing would hold the next attempt back
-  if (++active.attempt >= kMostAttempts) return true;
-  const bool last_attempt = active.attempt + 1 == kMostAttempts;
+  if (++active.attempt >= kMaxAttempts) return true;
+  const bool last_attempt = active.attempt + 1 == kMaxAttempts;
   if (last_attempt && options_.search == Search::automatic && widen(summary)) return false;
   active_->mu = mu;
   active_->solver.set_regularisation(options_.lambda, mu);

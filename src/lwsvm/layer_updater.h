@@ -82,7 +82,7 @@ class LayerUpdater {
   void describe_solve(const Summary& summary, LayerUpdate& update) const;
   Candidate best_candidate(const Summary& summary, bool in_haste);
   void reject_overflow(LayerUpdate& update);
-  bool settle(const Candidate& candidate, const Summary& summary, MoveResult& result);
+  bool conclude(const Candidate& candidate, const Summary& summary, MoveResult& result);
   int first_level(int node) const;
   LayerProblemOptions problem_options(int level) const;
   StoppingOptions stopping_options() const;

@@ -19,7 +19,7 @@ double next_mu(const Trial& trial, Verdict verdict, double mu, double lambda) {
   if (verdict == Verdict::reject) return 4 * mu;
   if (verdict == Verdict::solve_further) return mu;
   if (trial.predicted() <= 0) return 3 * mu;
-  if (trial.ratio() > 0.75) return std::max(mu / 3, kLeastMuOverLambda * lambda);
+  if (trial.ratio() > 0.75) return std::max(mu / 3, kMinMuOverLambda * lambda);
   return trial.ratio() < 0.25 ? 3 * mu : mu;
 }
 

@@ -39,7 +39,7 @@ double next_mu(const Trial& trial, Verdict verdict, double mu, double lambda);
 inline constexpr double kBoundMuOverLambda = 1.0;
 inline constexpr double kLabelsMuOverLambda = 10.0;
 inline constexpr double kPaperMuOverLambda = 10.0;
-inline constexpr double kLeastMuOverLambda = 0.01;
-inline constexpr int kMostAttempts = 4;
+inline constexpr double kMinMuOverLambda = 0.01;
+inline constexpr int kMaxAttempts = 4;
 
 }  // namespace lwsvm

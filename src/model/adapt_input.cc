@@ -46,19 +46,19 @@ void adapt_input(Model& model, const Shape& sample, const std::vector<float>& me
   if (!is_all(mean, 0) || !is_all(deviation, 1))
     at = graph.add(name + ".normalized", std::make_shared<NormalizeLayer>(mean, deviation), {at});
   if (auto layer = layout_layer(wanted, sample)) at = graph.add(name + ".arranged", std::move(layer), {at});
-  std::vector<int> place(old.nodes().size(), at);
+  std::vector<int> copy_of(old.nodes().size(), at);
   for (std::size_t i = 0; i < old.nodes().size(); ++i) {
     const Node& node = old.nodes()[i];
     if (node.is_input()) continue;
     std::vector<int> inputs;
-    for (int in : node.inputs) inputs.push_back(place[static_cast<std::size_t>(in)]);
-    place[i] = graph.add(node.name, node.layer, std::move(inputs));
+    for (int in : node.inputs) inputs.push_back(copy_of[static_cast<std::size_t>(in)]);
+    copy_of[i] = graph.add(node.name, node.layer, std::move(inputs));
   }
   // Nodes with parameters come in the order they had, and so do the parameters: where they lie in the file
   // stays known.
   graph.parameters() = old.parameters();
   graph.statistics() = old.statistics();
-  graph.set_output(place[static_cast<std::size_t>(old.output())]);
+  graph.set_output(copy_of[static_cast<std::size_t>(old.output())]);
   model.graph = std::move(graph);
 }
 

@@ -22,8 +22,8 @@
 namespace lwsvm {
 namespace {
 
-constexpr double kMostParameters = 5e8;    // what fits into an ONNX file: 2 GB
-constexpr double kMostElements = 1 << 28;  // of one value of one sample
+constexpr double kMaxParameters = 5e8;    // what fits into an ONNX file: 2 GB
+constexpr double kMaxElements = 1 << 28;  // of one value of one sample
 
 class Builder {
  public:
@@ -180,7 +180,7 @@ class Builder {
     return add("concat", std::make_shared<ConcatLayer>(0), std::move(branches));
   }
 
-  // Without `padding` the image keeps its size (over the stride, rounded up); an odd pixel goes behind it.
+  // Without `padding` the image keeps its size (over the stride, rounded up); an odd pixel goes after it.
   static WindowSpec window(const ArchItem& item, std::optional<std::int64_t> padding) {
     WindowSpec w;
     w.height = item.height_taps;
@@ -202,14 +202,13 @@ class Builder {
     const int node = graph_.add(name, std::move(layer), std::move(inputs));
     double elements = 1;
     for (std::int64_t size : shape(node)) elements *= static_cast<double>(size);
-    if (elements > kMostElements)
-      fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
+    if (elements > kMaxElements) fail_item(fmt::format("its output {} is too large", to_string(shape(node))));
     return node;
   }
 
   void check_parameters(double count) {
-    if (count + static_cast<double>(graph_.parameters().size()) > kMostParameters)
-      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMostParameters));
+    if (count + static_cast<double>(graph_.parameters().size()) > kMaxParameters)
+      fail_item(fmt::format("the network would have more than {:.0f} parameters", kMaxParameters));
   }
 
   [[noreturn]] void fail_item(const std::string& problem) const {
@@ -315,7 +314,7 @@ layers
                 sS stride S, pP padding P on every side (default: keeps the size), dD dilation D, gG groups G
   bn          batch normalisation; a conv or dense layer right before it has no bias
   denseN      N outputs, of all inputs
-  relu, relu6, abs, prelu (a trained slope a channel), leakyS (slope S, as leaky0.1)
+  relu, relu6, abs, prelu (a trained slope per channel), leakyS (slope S, as leaky0.1)
   maxoutK     the largest of K: the conv or dense layer before it gets K times its outputs (conv12x5-maxout2)
   poolK       max-pool, windows of K x K; options sS (default: K) and pP (default: 0)
   avgpoolK    average pool, the same options

@@ -13,8 +13,8 @@
 namespace lwsvm {
 
 // `arch` is a built-in name ("mnist", "cifar/4") or a string of the grammar below, with "nobias:" before it
-// for a network without biases. `mean` and `deviation` have one value, one a channel, or one a pixel; empty
-// means 0 and 1. Throws Error, which points at the offending token:
+// for a network without biases. `mean` and `deviation` have one value, one per channel, or one per pixel;
+// empty means 0 and 1. Throws Error, which points at the offending token:
 //
 //   [arch] conv12x5-reul-pool2: unknown token 'reul', did you mean 'relu'?
 //                   ^~~~

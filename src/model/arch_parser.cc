@@ -170,14 +170,14 @@ class Parser {
     }
   }
 
-  std::int64_t take_number(const std::string& usage, std::int64_t least = 1) {
+  std::int64_t take_number(const std::string& usage, std::int64_t min = 1) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error == std::errc::invalid_argument || value < 0 || (!rest_.empty() && !is_digit(rest_[0])))
       fail_token(usage);
     if (error != std::errc() || value > kLargestNumber)
       fail_token(fmt::format("numbers are at most {}", kLargestNumber));
-    if (value < least) fail_token(fmt::format("0 is not possible; {}", usage));
+    if (value < min) fail_token(fmt::format("0 is not possible; {}", usage));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }

@@ -86,7 +86,7 @@ struct Contest {
   }
   bool first_wins() const { return first - second > kSure * std::sqrt(first + second); }
   // How much more accurate the second may be, two deviations granted.
-  double most_to_lose(std::size_t samples) const {
+  double max_accuracy_lost(std::size_t samples) const {
     return (second - first + 2 * std::sqrt(first + second)) / static_cast<double>(samples);
   }
 };
@@ -177,7 +177,7 @@ class Search {
   bool is_safe(std::size_t taken) const {
     for (std::size_t c = 0; c < candidates_.size(); ++c)
       if (contends_[c] &&
-          Contest(answers_[taken], answers_[c]).most_to_lose(answers_[taken].right.size()) > kNegligible)
+          Contest(answers_[taken], answers_[c]).max_accuracy_lost(answers_[taken].right.size()) > kNegligible)
         return false;
     return true;
   }

@@ -11,7 +11,7 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t kMostConstantElements = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxConstantElements = std::numeric_limits<std::int32_t>::max();
 
 struct Storage {
   std::size_t bytes = 0;   // of one element in raw_data; 0: not supported
@@ -50,13 +50,13 @@ void copy_raw(const std::string& raw, std::vector<Value>& values) {
 
 }  // namespace
 
-std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most) {
+std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t max) {
   bool empty = false;
   std::int64_t count = 1;
   for (std::int64_t size : dims) {
     if (size < 0) return std::nullopt;
     if (size == 0) empty = true;
-    if (size > 0 && count > most / size) return std::nullopt;
+    if (size > 0 && count > max / size) return std::nullopt;
     if (size > 0) count *= size;
   }
   return empty ? 0 : count;
@@ -71,7 +71,7 @@ std::int64_t expected_elements(const onnx::TensorProto& tensor, const Storage& s
     fail("onnx", "{}: its type {} is not supported; export the model in float32", where,
          type_name(tensor.data_type()));
   const Shape dims(tensor.dims().begin(), tensor.dims().end());
-  const auto count = checked_count(dims, kMostConstantElements);
+  const auto count = checked_count(dims, kMaxConstantElements);
   if (!count) fail("onnx", "{}: its shape {} is not possible", where, to_string(dims));
   return *count;
 }

@@ -23,8 +23,8 @@ struct Constant {
   std::size_t count() const { return integral ? integers.size() : reals.size(); }
 };
 
-// The product of sizes; nothing if one is negative or the product exceeds `most`.
-std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t most);
+// The product of sizes; nothing if one is negative or the product exceeds `max`.
+std::optional<std::int64_t> checked_count(const Shape& dims, std::int64_t max);
 
 // How many elements the tensor says it has; throws Error if that or its type cannot be, or its data is not
 // all there. `where` begins the message: "model.onnx: initialiser 'w'".

@@ -80,7 +80,7 @@ std::string read_part(const fs::path& path, std::uint64_t offset, std::uint64_t 
 
 std::uint64_t embed_external_data(const std::vector<onnx::TensorProto*>& tensors, const fs::path& folder,
                                   const std::string& model) {
-  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int32_t>::max();
   std::uint64_t total = 0;
   for (onnx::TensorProto* tensor : tensors) {
     if (tensor->data_location() != onnx::TensorProto::EXTERNAL) continue;
@@ -92,7 +92,7 @@ std::uint64_t embed_external_data(const std::vector<onnx::TensorProto*>& tensors
       fail("onnx", "{}: its shape needs {} bytes, its data file has {} for it; it is damaged, get it again",
            where, bytes, *reference.length);
     total += bytes;
-    if (total > most)
+    if (total > kMaxBytes)
       fail("onnx", "{}: its weights take more than 2 GB, and a file that lwsvm writes holds at most that",
            model);
     tensor->set_raw_data(read_part(path, reference.offset, bytes, where));

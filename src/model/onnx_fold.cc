@@ -12,21 +12,22 @@
 #include <limits>
 
 #include "model/onnx_import.h"
-#include "model/onnx_places.h"
+#include "model/onnx_indices.h"
 #include "model/onnx_reals.h"
 
 namespace lwsvm {
 namespace {
 
-using Places = std::vector<std::int32_t>;
+using Indices = std::vector<std::int32_t>;
 
-Constant picked(const NodeImport& node, const Constant& from, const Shape& dims, const Places& places) {
-  node.charge(std::ssize(places) * 12);
-  if (!from.integral) return rearranged(from, dims, places);  // with its origin
+Constant picked(const NodeImport& node, const Constant& from, const Shape& dims, const Indices& indices) {
+  node.charge(std::ssize(indices) * 12);
+  if (!from.integral) return rearranged(from, dims, indices);  // with its origin
   Constant result;
   result.dims = dims;
   result.integral = true;
-  for (std::int32_t place : places) result.integers.push_back(from.integers[static_cast<std::size_t>(place)]);
+  for (std::int32_t index : indices)
+    result.integers.push_back(from.integers[static_cast<std::size_t>(index)]);
   return result;
 }
 
@@ -73,14 +74,14 @@ void fold_gather(NodeImport& node) {
   node.charge(element_count(checked_dims(node, dims)) * 4);
   const std::int64_t inner = row_strides(data.dims)[axis];
   const std::int64_t outer = size * inner == 0 ? 0 : static_cast<std::int64_t>(data.count()) / (size * inner);
-  Places places;
+  Indices elements;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t index : indices.integers) {
       if (index < -size || index >= size) node.fail("Gather takes element {} of {}", index, size);
       const std::int64_t from = (o * size + (index < 0 ? index + size : index)) * inner;
-      for (std::int64_t i = 0; i < inner; ++i) places.push_back(static_cast<std::int32_t>(from + i));
+      for (std::int64_t i = 0; i < inner; ++i) elements.push_back(static_cast<std::int32_t>(from + i));
     }
-  node.bind_constant(picked(node, data, dims, places));
+  node.bind_constant(picked(node, data, dims, elements));
 }
 
 void fold_concat(NodeImport& node) {
@@ -174,7 +175,7 @@ void fold_transpose(NodeImport& node) {
     moved.push_back(strides[axis]);
   }
   node.charge(element_count(dims) * 4);
-  node.bind_constant(picked(node, node.constant(0), dims, strided_places(dims, 0, moved)));
+  node.bind_constant(picked(node, node.constant(0), dims, strided_indices(dims, 0, moved)));
 }
 
 void fold_slice(NodeImport& node) {
@@ -188,7 +189,7 @@ void fold_slice(NodeImport& node) {
     steps.push_back(range.step[k] * strides[k]);
   }
   node.charge(element_count(range.count) * 4);
-  node.bind_constant(picked(node, node.constant(0), range.count, strided_places(range.count, first, steps)));
+  node.bind_constant(picked(node, node.constant(0), range.count, strided_indices(range.count, first, steps)));
 }
 
 void fold_constant_of_shape(NodeImport& node) {
@@ -312,7 +313,7 @@ Constant combined(const NodeImport& node, Arithmetic what, const Constant& a, co
   const auto spread = [&](const Constant& from) {
     Shape dims = from.dims;
     dims.insert(dims.begin(), result.dims.size() - dims.size(), 1);
-    return picked(node, from, result.dims, spread_places(dims, result.dims));
+    return picked(node, from, result.dims, spread_indices(dims, result.dims));
   };
   node.charge(element_count(result.dims) * 8);
   const Constant left = spread(a), right = spread(b);

@@ -30,10 +30,10 @@ const ImportedValue& NodeImport::value(int i) const {
   return found->second;
 }
 
-void NodeImport::expect_inputs(int least, int most) const {
-  if (inputs() < least || inputs() > most) {
-    if (least == most) fail("{} takes {} inputs, not {}", op(), least, inputs());
-    fail("{} takes {} to {} inputs, not {}", op(), least, most, inputs());
+void NodeImport::expect_inputs(int min, int max) const {
+  if (inputs() < min || inputs() > max) {
+    if (min == max) fail("{} takes {} inputs, not {}", op(), min, inputs());
+    fail("{} takes {} to {} inputs, not {}", op(), min, max, inputs());
   }
 }
 
@@ -173,7 +173,7 @@ Constant NodeImport::spread(int i, const Shape& sample, int batch) const {
   if (constant.count() == 1 || dims == sample || channels_only) return constant;
 
   charge(element_count(sample) * 12);
-  return rearranged(constant, sample, spread_places(dims, sample));
+  return rearranged(constant, sample, spread_indices(dims, sample));
 }
 
 const onnx::AttributeProto* NodeImport::find(const char* name,

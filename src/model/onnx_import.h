@@ -25,8 +25,8 @@
 
 #include "base/error.h"
 #include "model/onnx_constant.h"
+#include "model/onnx_indices.h"
 #include "model/onnx_names.h"
-#include "model/onnx_places.h"
 #include "net/graph.h"
 
 namespace lwsvm {
@@ -85,7 +85,7 @@ class NodeImport {
   // Inputs.
   int inputs() const { return node_.input_size(); }
   bool has_input(int i) const { return i < node_.input_size() && !node_.input(i).empty(); }
-  void expect_inputs(int least, int most) const;
+  void expect_inputs(int min, int max) const;
   bool is_constant(int i) const { return value(i).is_constant(); }
   bool is_computed(int i) const;     // a value of the graph that is there already
   bool is_foldable(int i) const;     // a constant, or nothing
@@ -99,7 +99,7 @@ class NodeImport {
   std::vector<std::int64_t> integers(int i) const;  // a short list
   std::vector<std::int64_t> sizes(int i) const;     // the same; may hold kBatchSize
   bool is_real_constant(int i) const;
-  // A constant that is broadcast to samples of this shape, as one value, one a channel or one an element.
+  // A constant that is broadcast to samples of this shape, as one value, one per channel or one per element.
   Constant spread(int i, const Shape& sample, int batch_axis = 0) const;
   std::vector<float> broadcast(int i, const Shape& sample, int batch_axis = 0) const {
     return spread(i, sample, batch_axis).reals;

@@ -42,7 +42,7 @@ void import_prelu(NodeImport& node) {
   const Shape sample = node.shape(0);
   const auto channels = static_cast<std::size_t>(sample[0]);
   Constant slopes = node.reals(1);
-  // Up to opset 6 a list of slopes is one a channel, then it is broadcast.
+  // Up to opset 6 a list of slopes is one per channel, then it is broadcast.
   if (node.opset() >= 7 || slopes.count() != channels) slopes = node.spread(1, sample, node.batch_axis(0));
   const auto count = static_cast<std::int64_t>(slopes.count());
   const bool per_channel =

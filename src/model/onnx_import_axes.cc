@@ -363,12 +363,12 @@ SliceRange read_slice(const NodeImport& node, const Shape& full) {
     if (steps[k] == 0 || steps[k] < -kLargestValue || steps[k] > kLargestValue)
       node.fail("Slice with step {}", steps[k]);
     const bool forward = steps[k] > 0;
-    const auto settle = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
+    const auto clamped = [&](std::int64_t position, std::int64_t low, std::int64_t high) {
       if (position < 0) position += size;
       return std::clamp(position, low, std::max(low, high));
     };
-    const std::int64_t from = forward ? settle(starts[k], 0, size) : settle(starts[k], 0, size - 1);
-    const std::int64_t to = forward ? settle(ends[k], 0, size) : settle(ends[k], -1, size - 1);
+    const std::int64_t from = forward ? clamped(starts[k], 0, size) : clamped(starts[k], 0, size - 1);
+    const std::int64_t to = forward ? clamped(ends[k], 0, size) : clamped(ends[k], -1, size - 1);
     const std::int64_t span = forward ? to - from : from - to, stride = forward ? steps[k] : -steps[k];
     range.start[a] = from;
     range.step[a] = steps[k];

@@ -75,10 +75,10 @@ std::pair<std::int64_t, std::int64_t> cut_of(const NodeImport& node, std::size_t
 
 Spread read_spread(const NodeImport& node, std::size_t axis, std::size_t axes, std::int64_t in,
                    std::int64_t taps) {
-  const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t least) {
+  const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t min) {
     const auto list = node.integers(name, std::vector<std::int64_t>(axes, otherwise));
     if (list.size() != axes) node.fail("its attribute '{}' has {} values, not {}", name, list.size(), axes);
-    if (list[axis] < least || list[axis] > kLargestAttribute)
+    if (list[axis] < min || list[axis] > kLargestAttribute)
       node.fail("its attribute '{}' has the value {}", name, list[axis]);
     return list[axis];
   };
@@ -175,7 +175,8 @@ struct MatrixProduct {
     const int batch = node.batch_axis(x);
     if (node.shape(x).size() != 1 || (batch >= 0 && batch != (rows ? 0 : 1)))
       node.fail(
-          "{} of {} with a matrix is supported for a vector a sample only, and must leave the batch apart",
+          "{} of {} with a matrix is supported for one vector per sample only, and must leave the batch "
+          "apart",
           node.op(), to_string(node.shape(x)));
     batch_axis = batch < 0 ? -1 : x;
     weights = weight_matrix(node, 1 - x);

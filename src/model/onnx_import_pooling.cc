@@ -12,26 +12,26 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// As many values as `otherwise` has, or those; each within [least, kLargestAttribute].
+// As many values as `otherwise` has, or those; each within [min, kLargestAttribute].
 std::vector<std::int64_t> list_of(const NodeImport& node, const char* name,
-                                  std::vector<std::int64_t> otherwise, std::int64_t least) {
+                                  std::vector<std::int64_t> otherwise, std::int64_t min) {
   const std::size_t count = otherwise.size();
   std::vector<std::int64_t> values = node.integers(name, std::move(otherwise));
   if (values.size() != count)
     node.fail("its attribute '{}' has {} values, not {}", name, values.size(), count);
   for (std::int64_t value : values)
-    if (value < least || value > kLargestAttribute)
+    if (value < min || value > kLargestAttribute)
       node.fail("its attribute '{}' has the value {}", name, value);
   return values;
 }
 
 // SAME: as many outputs as the input over the stride, rounded up.
 std::pair<std::int64_t, std::int64_t> same_padding(std::int64_t in, std::int64_t window, std::int64_t stride,
-                                                   std::int64_t dilation, bool more_behind) {
+                                                   std::int64_t dilation, bool more_after) {
   const std::int64_t out = (in + stride - 1) / stride;
   const std::int64_t total = std::max<std::int64_t>(0, (out - 1) * stride + dilation * (window - 1) + 1 - in);
   const std::int64_t less = total / 2, more = total - less;
-  return more_behind ? std::pair{less, more} : std::pair{more, less};
+  return more_after ? std::pair{less, more} : std::pair{more, less};
 }
 
 void import_max_pool(NodeImport& node) {
@@ -115,11 +115,11 @@ WindowSpec read_window(const NodeImport& node, const Shape& sample, const std::v
 
   const std::string automatic = node.text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-    const bool behind = automatic == "SAME_UPPER";
+    const bool more_after = automatic == "SAME_UPPER";
     std::tie(w.pad_top, w.pad_bottom) =
-        same_padding(image[1], w.height, w.stride_height, w.dilation_height, behind);
+        same_padding(image[1], w.height, w.stride_height, w.dilation_height, more_after);
     std::tie(w.pad_left, w.pad_right) =
-        same_padding(image[2], w.width, w.stride_width, w.dilation_width, behind);
+        same_padding(image[2], w.width, w.stride_width, w.dilation_width, more_after);
   } else if (automatic == "VALID") {
     w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 0;
   } else if (automatic != "NOTSET" && !automatic.empty()) {

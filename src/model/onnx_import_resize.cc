@@ -1,6 +1,6 @@
 // Resize, Upsample, Expand, DepthToSpace, SpaceToDepth: images of another size. All linear.
 //
-// Position p of an axis of `out` positions, made from one of `in`, lies at a place x of the original; nearest
+// Position p of an axis of `out` positions, made from one of `in`, lies at x of the original; nearest
 // takes the element beside it, linear the two around it.
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ struct Scaling {
   double scale = 1;
 };
 
-double original_place(const NodeImport& node, const std::string& mode, const Scaling& s, std::int64_t p) {
+double original_position(const NodeImport& node, const std::string& mode, const Scaling& s, std::int64_t p) {
   const auto at = static_cast<double>(p);
   if (mode == "half_pixel") return (at + 0.5) / s.scale - 0.5;
   if (mode == "pytorch_half_pixel") return s.out > 1 ? (at + 0.5) / s.scale - 0.5 : 0;
@@ -39,7 +39,7 @@ std::int64_t nearest_element(const NodeImport& node, const std::string& mode, do
 
 struct Modes {
   bool linear = false;
-  std::string place, nearest;
+  std::string coordinates, nearest;
 };
 
 Axis resized_axis(const NodeImport& node, const Modes& modes, const Scaling& s) {
@@ -50,7 +50,7 @@ Axis resized_axis(const NodeImport& node, const Modes& modes, const Scaling& s) 
       axis.push_back({{p, 1.0f}});
       continue;
     }
-    const double x = original_place(node, modes.place, s, p);
+    const double x = original_position(node, modes.coordinates, s, p);
     const auto inside = [&](std::int64_t element) { return std::clamp<std::int64_t>(element, 0, s.in - 1); };
     if (!modes.linear) {
       axis.push_back({{inside(nearest_element(node, modes.nearest, x)), 1.0f}});
@@ -133,7 +133,7 @@ void import_resize(NodeImport& node) {
   const bool old = node.opset() < 11;
   Modes modes{is_linear(node), node.text("coordinate_transformation_mode", "half_pixel"),
               node.text("nearest_mode", "round_prefer_floor")};
-  if (old) modes.place = "asymmetric", modes.nearest = "floor";
+  if (old) modes.coordinates = "asymmetric", modes.nearest = "floor";
   if (node.has("axes")) node.fail("Resize of some axes only (opset 18) is not supported");
   emit_resized(node, modes, scalings(node, node.full_shape(0), old ? 1 : 2, old ? -1 : 3));
 }

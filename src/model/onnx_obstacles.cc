@@ -58,9 +58,9 @@ bool takes_twice(const ImportState& state, const Taken& taken) {
   for (const ImportedParameter* imported : taken.by) {
     const auto size = state.graph.node(imported->node).parameters[imported->parameter].range.size;
     for (std::size_t k = 0; k < static_cast<std::size_t>(size); ++k) {
-      const std::size_t place = imported->origin.place(k);
-      if (seen[place]) return true;
-      seen[place] = true;
+      const std::size_t index = imported->origin.index(k);
+      if (seen[index]) return true;
+      seen[index] = true;
     }
   }
   return false;

@@ -31,9 +31,10 @@ float Origin::value_of(float stored) const {
 // that the file can give, one of the three gives it.
 float Origin::stored_for(float value) const {
   if (!std::isfinite(value)) return value / factor;
-  constexpr float most = std::numeric_limits<float>::max();
+  constexpr float kMaxFloat = std::numeric_limits<float>::max();
   const auto storable = [&](float number) {
-    return nearest_real(tensor->data_type(), nearest_real(precision, std::clamp(number, -most, most)));
+    return nearest_real(tensor->data_type(),
+                        nearest_real(precision, std::clamp(number, -kMaxFloat, kMaxFloat)));
   };
   const float middle = storable(value / factor);
   if (is_sign(factor)) return middle;
@@ -56,10 +57,10 @@ Constant rearranged(const Constant& constant, Shape dims, const std::vector<std:
   result.reals.reserve(from.size());
   for (std::int32_t k : from) result.reals.push_back(constant.reals[static_cast<std::size_t>(k)]);
   if (!constant.origin.known()) return result;
-  result.origin.places.clear();
+  result.origin.indices.clear();
   for (std::int32_t k : from)
-    result.origin.places.push_back(
-        static_cast<std::int32_t>(constant.origin.place(static_cast<std::size_t>(k))));
+    result.origin.indices.push_back(
+        static_cast<std::int32_t>(constant.origin.index(static_cast<std::size_t>(k))));
   return result;
 }
 
@@ -72,8 +73,8 @@ Constant transposed(const Constant& constant, const std::vector<std::int64_t>& o
   std::vector<std::int32_t> from(constant.count());
   Shape at(rank, 0);
   std::int64_t source = 0;
-  for (std::int32_t& place : from) {
-    place = static_cast<std::int32_t>(source);
+  for (std::int32_t& index : from) {
+    index = static_cast<std::int32_t>(source);
     for (std::size_t k = rank; k-- > 0;) {
       const std::int64_t step = stride[static_cast<std::size_t>(order[k])];
       source += step;

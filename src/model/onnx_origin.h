@@ -1,6 +1,6 @@
 // Where a constant's numbers lie in the file, so that others can be put there. Private to onnx_*.cc.
 //
-//   value k = factor * as(precision, number places[k] of the tensor)
+//   value k = factor * as(precision, number indices[k] of the tensor)
 //
 // Whatever rearranges a constant on its way into a layer (Transpose, Reshape, a Gemm's alpha, ...) goes
 // through the functions below, which keep this true. What cannot be undone number by number has no origin.
@@ -19,10 +19,12 @@ struct Origin {
   const onnx::TensorProto* tensor = nullptr;  // null: no origin
   float factor = 1;
   int precision = onnx::TensorProto::FLOAT;  // the narrowest type that a Cast takes it through
-  std::vector<std::int32_t> places;          // empty: all, in order
+  std::vector<std::int32_t> indices;         // empty: all, in order
 
   bool known() const { return tensor != nullptr; }
-  std::size_t place(std::size_t k) const { return places.empty() ? k : static_cast<std::size_t>(places[k]); }
+  std::size_t index(std::size_t k) const {
+    return indices.empty() ? k : static_cast<std::size_t>(indices[k]);
+  }
 
   // The value that the file gives for number `stored`.
   float value_of(float stored) const;

@@ -39,7 +39,7 @@ std::vector<float> values_as_read(const StoredParameter& stored) {
   const std::vector<float> numbers = reals_of(*stored.origin.tensor);
   std::vector<float> values(static_cast<std::size_t>(stored.range.size));
   for (std::size_t k = 0; k < values.size(); ++k)
-    values[k] = stored.origin.value_of(numbers[stored.origin.place(k)]);
+    values[k] = stored.origin.value_of(numbers[stored.origin.index(k)]);
   return values;
 }
 
@@ -50,7 +50,7 @@ void put(const StoredParameter& stored, std::span<const float> values, onnx::Ten
     if (same_bits(before[k], values[k])) continue;
     if (!stored.obstacle.empty())
       fail("onnx", "layer '{}' was changed, but it cannot be written: {}", stored.layer, stored.obstacle);
-    set_real(*target, stored.origin.place(k), stored.origin.stored_for(values[k]));
+    set_real(*target, stored.origin.index(k), stored.origin.stored_for(values[k]));
   }
 }
 

@@ -103,8 +103,8 @@ void BatchRunner::read_chunk(const Chunk& chunk, Workspace& workspace, const Sam
   }
 }
 
-void BatchRunner::judge(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
-                        const Loss& loss) const {
+void BatchRunner::compute_loss(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
+                               const Loss& loss) const {
   const auto labels = std::span(plan.labels).subspan(chunk.begin, chunk.size);
   chunk.sums =
       loss.evaluate(chunk.program->output(workspace), labels, chunk.program->output_gradient(workspace),
@@ -119,7 +119,7 @@ void BatchRunner::run_through(Plan& plan, const SampleSource& source, std::span<
     Workspace& workspace = plan.workspaces[static_cast<std::size_t>(worker)];
     read_chunk(chunk, workspace, source, batch, plan);
     chunk.program->forward(workspace, PatternUse::record, 0, nullptr, chunk_draw(draw, chunk.begin));
-    judge(chunk, workspace, plan, batch.size(), loss);
+    compute_loss(chunk, workspace, plan, batch.size(), loss);
     chunk.program->backward(workspace, chunk.packed_gradient, 0);
   });
 }
@@ -150,7 +150,7 @@ void BatchRunner::run_in_stages(Plan& plan, const SampleSource& source, std::spa
           if (stage == 0) read_chunk(chunk, *chunk.workspace, source, batch, plan);
           chunk.program->forward(*chunk.workspace, PatternUse::record, stage, sums,
                                  chunk_draw(draw, chunk.begin));
-          if (barrier < 0) judge(chunk, *chunk.workspace, plan, batch.size(), loss);
+          if (barrier < 0) compute_loss(chunk, *chunk.workspace, plan, batch.size(), loss);
         },
         [&](Program& program, std::span<const double> sums) { program.settle(barrier, sums, size); });
   }

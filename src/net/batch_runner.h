@@ -47,7 +47,7 @@ class BatchRunner {
   struct Plan {
     std::vector<std::unique_ptr<Program>> programs;  // by chunk size, at most two
     std::vector<Chunk> chunks;
-    std::vector<Workspace> workspaces;  // one a chunk, or one a worker
+    std::vector<Workspace> workspaces;  // one per chunk, or one per worker
     AlignedBuffer<float> packed_gradients;
     std::vector<std::int32_t> labels;
   };
@@ -60,8 +60,8 @@ class BatchRunner {
   void add_up(Plan& plan, std::vector<float>& gradient);
   void read_chunk(const Chunk& chunk, Workspace& workspace, const SampleSource& source,
                   std::span<const std::int32_t> batch, Plan& plan) const;
-  void judge(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
-             const Loss& loss) const;
+  void compute_loss(Chunk& chunk, Workspace& workspace, const Plan& plan, std::size_t batch_size,
+                    const Loss& loss) const;
   template <typename Gather, typename Settle>
   void with_sums(Plan& plan, int barrier, const Gather& gather, const Settle& settle);
 

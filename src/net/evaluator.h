@@ -39,7 +39,7 @@ class Evaluator {
  private:
   struct Compiled {
     std::unique_ptr<Program> program;
-    std::vector<Workspace> workspaces;  // one a worker
+    std::vector<Workspace> workspaces;  // one per worker
   };
   Compiled& compiled(std::int64_t samples);
 

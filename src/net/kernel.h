@@ -48,7 +48,7 @@ class Kernel {
   virtual void forward(const ForwardArgs& args) const = 0;
   virtual void backward(const BackwardArgs& args) const = 0;
 
-  virtual std::size_t pattern_bytes() const { return 0; }  // one byte an element ...
+  virtual std::size_t pattern_bytes() const { return 0; }  // one byte per element ...
   virtual int pattern_bits() const { return 8; }           // ... of which this many tell: 1 for a ReLU
   virtual std::size_t scratch_floats() const { return 0; }
   virtual bool keeps_inputs() const { return false; }  // backward reads the inputs

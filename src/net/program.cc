@@ -80,18 +80,18 @@ struct Lifetime {
 
 // Largest first, each at the lowest address where it meets nobody alive at the same time. Returns the total
 // size.
-std::int64_t place(std::vector<Lifetime>& blocks) {
+std::int64_t assign_offsets(std::vector<Lifetime>& blocks) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (blocks[i].last >= blocks[i].first) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
-  std::vector<std::size_t> placed;  // by offset
+  std::vector<std::size_t> assigned;  // by offset
   std::int64_t total = 0;
   for (std::size_t index : order) {
     Lifetime& block = blocks[index];
     std::int64_t at = 0;
-    for (std::size_t other : placed) {
+    for (std::size_t other : assigned) {
       const Lifetime& taken = blocks[other];
       if (!block.meets(taken)) continue;
       if (at + block.size <= taken.offset) break;
@@ -99,8 +99,8 @@ std::int64_t place(std::vector<Lifetime>& blocks) {
     }
     block.offset = at;
     total = std::max(total, at + block.size);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), index,
+    assigned.insert(
+        std::upper_bound(assigned.begin(), assigned.end(), index,
                          [&](std::size_t a, std::size_t b) { return blocks[a].offset < blocks[b].offset; }),
         index);
   }
@@ -305,7 +305,7 @@ void Program::plan_memory() {
   }
   const std::size_t first_detour = blocks.size();
   blocks.insert(blocks.end(), detours.begin(), detours.end());
-  arena_floats_ = static_cast<std::size_t>(place(blocks));
+  arena_floats_ = static_cast<std::size_t>(assign_offsets(blocks));
   for (Value& v : values_) {
     v.offset = blocks[static_cast<std::size_t>(v.root)].offset;
     v.gradient_offset = blocks[values_.size() + static_cast<std::size_t>(v.gradient_root)].offset;

@@ -26,14 +26,14 @@ constexpr int kRgb = 3;
 constexpr float kZero[] = {244, 244, 242}, kNegative[] = {0, 90, 160}, kPositive[] = {200, 80, 0};  // weights
 
 // What a network says to every sample.
-struct Judgement {
+struct Answers {
   std::vector<int> predicted;
   std::vector<float> margin;
 };
 
-Judgement judge(const Model& model, const SampleView& samples, const Threads& threads) {
+Answers answers_of(const Model& model, const SampleView& samples, const Threads& threads) {
   const int classes = run::class_count(model.graph);
-  Judgement result;
+  Answers result;
   result.predicted.resize(static_cast<std::size_t>(samples.size()));
   result.margin.resize(static_cast<std::size_t>(samples.size()));
   Evaluator evaluator(model.graph, threads);
@@ -50,20 +50,20 @@ Judgement judge(const Model& model, const SampleView& samples, const Threads& th
   return result;
 }
 
-ordered_json confusion(const Judgement& judgement, const SampleView& samples, int classes) {
+ordered_json confusion(const Answers& answers, const SampleView& samples, int classes) {
   std::vector<std::vector<int>> counts(static_cast<std::size_t>(classes),
                                        std::vector<int>(static_cast<std::size_t>(classes)));
-  for (std::size_t i = 0; i < judgement.predicted.size(); ++i)
+  for (std::size_t i = 0; i < answers.predicted.size(); ++i)
     ++counts[static_cast<std::size_t>(samples.label(static_cast<std::int64_t>(i)))]
-            [static_cast<std::size_t>(judgement.predicted[i])];
+            [static_cast<std::size_t>(answers.predicted[i])];
   return counts;
 }
 
-double accuracy(const Judgement& judgement, const SampleView& samples) {
+double accuracy(const Answers& answers, const SampleView& samples) {
   std::size_t right = 0;
-  for (std::size_t i = 0; i < judgement.predicted.size(); ++i)
-    right += judgement.predicted[i] == samples.label(static_cast<std::int64_t>(i));
-  return static_cast<double>(right) / static_cast<double>(judgement.predicted.size());
+  for (std::size_t i = 0; i < answers.predicted.size(); ++i)
+    right += answers.predicted[i] == samples.label(static_cast<std::int64_t>(i));
+  return static_cast<double>(right) / static_cast<double>(answers.predicted.size());
 }
 
 std::uint8_t to_byte(float value) {
@@ -92,23 +92,23 @@ std::string signed_picture(const float* plane, const ImageShape& shape, float ga
   return image_url(pixels, shape.width, shape.height, kRgb);
 }
 
-// Bytes as they are; floats from their least to their greatest value.
+// Bytes as they are; floats from their smallest to their largest value.
 std::string sample_picture(const DataSet& data, const Samples& samples, const SampleView& view,
                            std::int64_t index) {
   std::vector<float> sample(static_cast<std::size_t>(data.shape.size()));
   view.read(index, sample.data());
   float gain = 1, offset = 0;
   if (!samples.holds_bytes()) {
-    const auto [least, greatest] = std::minmax_element(sample.begin(), sample.end());
-    gain = *greatest > *least ? 255 / (*greatest - *least) : 0;
-    offset = -*least * gain;
+    const auto [min, max] = std::minmax_element(sample.begin(), sample.end());
+    gain = *max > *min ? 255 / (*max - *min) : 0;
+    offset = -*min * gain;
   }
   return picture(sample.data(), data.shape, gain, offset);
 }
 
-// The indices of the samples with the greatest change of margin in one direction, those that became right (or
+// The indices of the samples with the largest change of margin in one direction, those that became right (or
 // wrong) first.
-std::vector<std::size_t> most_changed(const Judgement& before, const Judgement& after, float direction) {
+std::vector<std::size_t> with_largest_change(const Answers& before, const Answers& after, float direction) {
   struct Change {
     bool turned;
     float by;
@@ -192,27 +192,27 @@ std::vector<std::string> names_of_classes(const DataSet& data) {
   return names;
 }
 
-run::TaskOptions task_options(const RunHistory& run, const RunPlace& place, const std::string& data_dir) {
+run::TaskOptions task_options(const RunHistory& run, const RunPaths& paths, const std::string& data_dir) {
   run::TaskOptions options;
   options.data = run.text_setting("data");
   if (!is_synthetic(options.data) && !find_known(options.data))  // else a folder may have that name by chance
-    if (const fs::path path = place.resolve(options.data); fs::exists(path)) options.data = path.string();
+    if (const fs::path path = paths.resolve(options.data); fs::exists(path)) options.data = path.string();
   options.data_dir = data_dir.empty() ? run.text_setting("data_dir") : data_dir;
   if (data_dir.empty() && !options.data_dir.empty())
-    options.data_dir = place.resolve(options.data_dir).string();
+    options.data_dir = paths.resolve(options.data_dir).string();
   options.validation = run.text_setting("val");
   if (const auto seed = run.setting("split_seed"); seed.is_number_unsigned()) options.split_seed = seed;
   return options;
 }
 
 ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
-  const RunPlace place(run.folder);
+  const RunPaths paths(run.folder);
   Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
   if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
       normalized != after.info.metadata.end())
     before.info.metadata.insert(*normalized);
-  const run::Task task(task_options(run, place, options.data_dir), &after.info);
+  const run::Task task(task_options(run, paths, options.data_dir), &after.info);
   const Threads threads(options.threads);
   PixelSettings pixels;
   pixels.anyway = true;
@@ -220,9 +220,9 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
 
   const bool has_test = task.test_part() != nullptr;
   const SampleView& samples = task.part(has_test ? "test" : "val");
-  const Judgement old = judge(before, samples, threads), refined = judge(after, samples, threads);
-  const auto right = [&](const Judgement& judgement, std::size_t i) {
-    return judgement.predicted[i] == samples.label(static_cast<std::int64_t>(i));
+  const Answers old = answers_of(before, samples, threads), refined = answers_of(after, samples, threads);
+  const auto right = [&](const Answers& answers, std::size_t i) {
+    return answers.predicted[i] == samples.label(static_cast<std::int64_t>(i));
   };
   int newly_right = 0, newly_wrong = 0;
   for (std::size_t i = 0; i < old.predicted.size(); ++i) {
@@ -239,7 +239,7 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   };
   const auto entries = [&](float direction) {
     ordered_json list = ordered_json::array();
-    for (const std::size_t i : most_changed(old, refined, direction)) list.push_back(entry(i));
+    for (const std::size_t i : with_largest_change(old, refined, direction)) list.push_back(entry(i));
     return list;
   };
   return {{"part", has_test ? "test" : "validation"},
@@ -258,7 +258,7 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
 
 }  // namespace
 
-RunPlace::RunPlace(const fs::path& run) {
+RunPaths::RunPaths(const fs::path& run) {
   const fs::path folder = fs::is_directory(run) ? run / "" : run;  // or a log itself
   folder_ = fs::absolute(folder).lexically_normal().parent_path();
   try {
@@ -268,7 +268,7 @@ RunPlace::RunPlace(const fs::path& run) {
   }
 }
 
-std::vector<fs::path> RunPlace::candidates(const fs::path& path) const {
+std::vector<fs::path> RunPaths::candidates(const fs::path& path) const {
   std::vector<fs::path> result;
   if (!begun_in_.empty()) result.push_back(begun_in_);
   result.push_back(fs::current_path());
@@ -284,7 +284,7 @@ std::vector<fs::path> RunPlace::candidates(const fs::path& path) const {
   return result;
 }
 
-fs::path RunPlace::resolve(const fs::path& path) const {
+fs::path RunPaths::resolve(const fs::path& path) const {
   if (path.empty()) return path;
   if (path.is_absolute()) {
     const fs::path beside = folder_.parent_path() / path.parent_path().filename() / path.filename();

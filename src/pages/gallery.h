@@ -25,9 +25,9 @@ namespace lwsvm::pages {
 // remembers it. If there is none, or the file is not there (the run was copied from elsewhere): in the
 // current folder, at the run, or in a folder above it that the path leads back from. An absolute path into a
 // run folder means that of this name beside this one, if there is one: runs are moved and copied together.
-class RunPlace {
+class RunPaths {
  public:
-  explicit RunPlace(const std::filesystem::path& run);  // its folder, or its log
+  explicit RunPaths(const std::filesystem::path& run);  // its folder, or its log
   std::filesystem::path resolve(const std::filesystem::path& path) const;
 
  private:

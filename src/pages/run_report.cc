@@ -15,16 +15,16 @@ namespace {
 namespace fs = std::filesystem;
 
 void find_networks(RunHistory& run) {
-  const RunPlace place(run.folder);
+  const RunPaths paths(run.folder);
   const auto resolved = [&](const char* setting) {
     const std::string name = run.text_setting(setting);
-    return name.empty() ? "" : place.resolve(name).string();
+    return name.empty() ? "" : paths.resolve(name).string();
   };
   run.input = resolved("input");
   if (run.input.empty()) run.input = resolved("init");  // train --init
   run.output = resolved("output");
   if (const auto model = run.first("end").value("model", nlohmann::ordered_json()); model.is_string())
-    run.output = place.resolve(model.get<std::string>()).string();  // a resumed run may have had another -o
+    run.output = paths.resolve(model.get<std::string>()).string();  // a resumed run may have had another -o
 }
 
 std::string default_title(const std::vector<RunHistory>& runs) {

@@ -1,5 +1,5 @@
-// A log as comma-separated values (RFC 4180): one line a record, one column a key, in the order in which keys
-// first appear.
+// A log as comma-separated values (RFC 4180): one line per record, one column per key, in the order in which
+// keys first appear.
 //
 // What a record does not have is an empty cell; so is null. Lists and objects (the settings) are JSON text in
 // one cell.

@@ -58,14 +58,14 @@ Reproduction reproduce(const ReproduceOptions& options, run::RunContext context)
   done.results = finished_results(plan);
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const Part& part = plan.parts[i];
-    const std::string place = fmt::format("part {} of {}, {}", i + 1, plan.parts.size(), part.name);
+    const std::string part_name = fmt::format("part {} of {}, {}", i + 1, plan.parts.size(), part.name);
     if (done.results.contains(part.name)) {
-      messages.line("{}: was finished before", place);
+      messages.line("{}: was finished before", part_name);
     } else {
-      messages.line("{}: {}", place, described(part));
+      messages.line("{}: {}", part_name, described(part));
       std::optional<nlohmann::json> result = result_of(context, plan, part);
       if (!result) {
-        messages.line("stopped in {}; the same command goes on with it", place);
+        messages.line("stopped in {}; the same command goes on with it", part_name);
         return done;
       }
       done.results[part.name] = std::move(*result);

@@ -22,7 +22,7 @@ struct Inspection {
   GraphSummary summary;
   std::vector<std::optional<Refinable>> layers;  // by node; absent: it has no weights
   int weighted = 0, refinable = 0;
-  std::uint64_t largest = 0;  // bytes, of the layer that takes the most
+  std::uint64_t largest = 0;  // bytes, of the layer that takes most
 };
 
 // For so many training samples, and so much memory that refine may take.

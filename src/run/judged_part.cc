@@ -11,7 +11,7 @@
 namespace lwsvm::run {
 namespace {
 
-constexpr std::int64_t kTimedSamples = 256, kLeastJudged = 1000;
+constexpr std::int64_t kTimedSamples = 256, kMinJudged = 1000;
 // Of the time limit: one look at the training and validation part may take so much, else it gets so much.
 constexpr double kTolerableShare = 0.06, kShare = 0.04;
 
@@ -40,7 +40,7 @@ JudgedPart choose_judged_part(const Model& model, const Task& task, double time_
   const double affordable = kShare * time_limit / seconds;
   const auto share_of = [&](std::int64_t size) {
     const auto wanted = static_cast<std::int64_t>(affordable * static_cast<double>(size) / samples);
-    return std::max(kLeastJudged, wanted) < size ? std::max(kLeastJudged, wanted) : 0;
+    return std::max(kMinJudged, wanted) < size ? std::max(kMinJudged, wanted) : 0;
   };
   part.training = share_of(task.training.size());
   part.validation = share_of(task.validation.size());

@@ -57,9 +57,9 @@ void Recorder::on_safe_point() {
 }
 
 double Recorder::seconds_left() {
-  double least = std::numeric_limits<double>::infinity();
-  for (RunObserver* observer : observers_) least = std::min(least, observer->seconds_left());
-  return least;
+  double min = std::numeric_limits<double>::infinity();
+  for (RunObserver* observer : observers_) min = std::min(min, observer->seconds_left());
+  return min;
 }
 
 }  // namespace lwsvm::run

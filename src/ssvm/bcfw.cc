@@ -49,7 +49,7 @@ Summary BcfwSolver::solve(const StoppingOptions& stopping, const Observer& obser
       approach_mu();
     } else {
       bool over = false;
-      Summary outcome = judge(stopping, over);
+      Summary outcome = check_stopping(stopping, over);
       outcome.seconds = watch.seconds();
       if (over) {
         finished_ = 1;
@@ -108,7 +108,7 @@ void BcfwSolver::finish_epoch() {
 }
 
 // Is the solve over? The gap that the epoch gathered is believed only after a look at all samples.
-Summary BcfwSolver::judge(const StoppingOptions& stopping, bool& over) {
+Summary BcfwSolver::check_stopping(const StoppingOptions& stopping, bool& over) {
   Summary outcome = summary(StopReason::max_epochs, 0);
   const auto gap_closed = [&] {
     return outcome.gap <= tolerated_gap(stopping, outcome.anchor_primal, outcome.primal, outcome.dual);

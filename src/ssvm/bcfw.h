@@ -99,7 +99,7 @@ class BcfwSolver {
   double gap_estimate() const;
   SolveProgress progress(bool epoch_end, double seconds) const;
   Summary summary(StopReason reason, double seconds) const;
-  Summary judge(const StoppingOptions& stopping, bool& over);
+  Summary check_stopping(const StoppingOptions& stopping, bool& over);
   void certify(Summary& summary);
 
   BlockAscent& blocks_;

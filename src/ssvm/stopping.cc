@@ -12,7 +12,7 @@ void StoppingOptions::validate() const {
   if (!fraction(gap_fraction)) fail("ssvm", "the gap fraction is {}: it must be in [0, 1)", gap_fraction);
   if (!fraction(relative_gap)) fail("ssvm", "the relative gap is {}: it must be in [0, 1)", relative_gap);
   if (!fraction(min_dual_rise))
-    fail("ssvm", "the least dual rise is {}: it must be in [0, 1)", min_dual_rise);
+    fail("ssvm", "the minimum dual rise is {}: it must be in [0, 1)", min_dual_rise);
   if (max_epochs < 1) fail("ssvm", "the number of epochs is {}: at least one is needed", max_epochs);
 }
 

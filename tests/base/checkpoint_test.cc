@@ -43,7 +43,7 @@ std::string load_error(const std::filesystem::path& path, std::string_view bytes
   return "";
 }
 
-// After an edit of the bytes: a CRC that agrees again, so that the checks behind it are reached.
+// After an edit of the bytes: a CRC that agrees again, so that the checks after it are reached.
 std::string with_crc(std::string bytes) {
   const std::size_t size = bytes.size() - 4;
   const auto crc = static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), size));

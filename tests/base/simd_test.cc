@@ -27,10 +27,10 @@ TEST(Simd, TheVersionThatRunsIsTheOneThatIsTold) {
 TEST(Simd, TheEnvironmentHoldsItBack) {
   const std::string level = simd_level();
   if (level == "as compiled") GTEST_SKIP() << "this build has one version of each loop";
-  const char* most = std::getenv("LWSVM_MAX_ISA");
-  if (!most) return;  // tests/base/CMakeLists.txt runs this once more for each lesser instruction set
+  const char* max_isa = std::getenv("LWSVM_MAX_ISA");
+  if (!max_isa) return;  // tests/base/CMakeLists.txt runs this once more for each lesser instruction set
   EXPECT_NE(level, "AVX-512");
-  EXPECT_EQ(level == "SSE2", std::string(most) == "SSE41") << most << " gives " << level;
+  EXPECT_EQ(level == "SSE2", std::string(max_isa) == "SSE41") << max_isa << " gives " << level;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace lwsvm::cli {
 
 // Every accepted update lowers F, every rejected one leaves it, and each begins where the last one ended.
-inline void expect_never_rises(const std::filesystem::path& log, double start, int least_updates) {
+inline void expect_never_rises(const std::filesystem::path& log, double start, int min_updates) {
   double objective = start;
   int updates = 0, accepted = 0;
   for (const auto& record : read_run_log(log).records) {
@@ -26,7 +26,7 @@ inline void expect_never_rises(const std::filesystem::path& log, double start, i
     }
     objective = record["objective"];
   }
-  EXPECT_GE(updates, least_updates);
+  EXPECT_GE(updates, min_updates);
   EXPECT_GT(accepted, 0);
 }
 

@@ -113,7 +113,7 @@ std::vector<Kind> kinds() {
   };
 }
 
-// The kind after an open convolution: directly, or behind a ReLU and a layer of mixed signs; then more
+// The kind after an open convolution: directly, or after a ReLU and a layer of mixed signs; then more
 // layers.
 Graph network_with(const Kind& kind, bool deep, bool dense_end) {
   Graph g;
@@ -267,7 +267,7 @@ TEST(Decompose, ConvexMinusConcaveIsTheLossForEveryKindSpaceAndSplit) {
     for (bool deep : {false, true})
       for (bool dense_end : {false, true}) {
         if (repetitions(0, 1) && deep != dense_end) continue;
-        SCOPED_TRACE(kind.name + (deep ? ", behind layers" : "") + (dense_end ? ", dense end" : ""));
+        SCOPED_TRACE(kind.name + (deep ? ", after layers" : "") + (dense_end ? ", dense end" : ""));
         const Graph g = network_with(kind, deep, dense_end);
         const int open = *g.find("open");
         const Tail tail = cut_tail(g, open);
@@ -291,7 +291,7 @@ TEST(Decompose, PartsAreConvexForEveryKindAndSplit) {
   for (const Kind& kind : kinds())
     for (bool deep : {false, true})
       for (LossSplit split : {LossSplit::tight, LossSplit::paper}) {
-        SCOPED_TRACE(kind.name + (deep ? ", behind layers" : ""));
+        SCOPED_TRACE(kind.name + (deep ? ", after layers" : ""));
         const Graph g = network_with(kind, deep, true);
         const int open = *g.find("open");
         const Tail tail = cut_tail(g, open);

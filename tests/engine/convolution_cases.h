@@ -67,8 +67,8 @@ inline void fill(ConvolutionCase& c, Random& random) {
 
 // Any geometry that networks have: odd channels, strides, dilations, groups, uneven padding.
 inline ConvolutionGeometry random_geometry(Random& random) {
-  const auto up_to = [&](std::int64_t most) {
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most) + 1));
+  const auto up_to = [&](std::int64_t max) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(max) + 1));
   };
   const auto one_of = [&](std::initializer_list<std::int64_t> choices) {
     return choices.begin()[random.below(choices.size())];

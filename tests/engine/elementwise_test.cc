@@ -8,7 +8,7 @@ namespace lwsvm {
 namespace {
 
 // Small whole numbers, so that every instruction set gives the same bits; every length, so that every rest of
-// a register is met; behind the end nothing changes.
+// a register is met; after the end nothing changes.
 struct Arrays {
   std::vector<float> a, b;
 

@@ -35,16 +35,17 @@ std::shared_ptr<const Layer> average(std::int64_t size) {
   return layer<AveragePoolLayer>(window, false);
 }
 
-using Behind = std::vector<std::shared_ptr<const Layer>>;
+using Following = std::vector<std::shared_ptr<const Layer>>;
 
-// 4 channels of 6x6 pixels, then the layer named "head", then what is behind it.
-Graph network(std::shared_ptr<const Layer> last, const Behind& behind) {
+// 4 channels of 6x6 pixels, then the layer named "head", then what follows it.
+Graph network(std::shared_ptr<const Layer> last, const Following& following) {
   Graph g;
   int x = g.add_input("x", image);
   x = g.add("conv1", convolution(3, 4), {x});
   x = g.add("relu1", layer<ReluLayer>(), {x});
   x = g.add("head", std::move(last), {x});
-  for (std::size_t i = 0; i < behind.size(); ++i) x = g.add("behind" + std::to_string(i), behind[i], {x});
+  for (std::size_t i = 0; i < following.size(); ++i)
+    x = g.add("after" + std::to_string(i), following[i], {x});
   randomise(g, 3);
   return g;
 }
@@ -61,8 +62,8 @@ std::vector<Example> svm_layers() {
   const auto flat = layer<FlattenLayer>();
   const auto channels_last = layer<TransposeLayer>(std::vector<std::int64_t>{1, 2, 0});
   std::vector<Example> all;
-  const auto add = [&](const char* name, std::shared_ptr<const Layer> last, const Behind& behind) {
-    all.push_back({name, network(std::move(last), behind)});
+  const auto add = [&](const char* name, std::shared_ptr<const Layer> last, const Following& following) {
+    all.push_back({name, network(std::move(last), following)});
   };
   add("the whole image", head({6}), {flat});
   add("the whole image, no bias", head({6}, false), {flat});
@@ -171,7 +172,7 @@ TEST(LastLayer, OthersAreNotTakenForOne) {
   EXPECT_FALSE(
       is_svm(network(head({6}), {flat, layer<AffineLayer>(std::vector<float>{2}, std::vector<float>{0})})));
   EXPECT_FALSE(is_svm(network(head({1}), {flat}))) << "a score for every position";
-  EXPECT_FALSE(is_svm(network(head({1}), {average(5), flat}))) << "two means a class";
+  EXPECT_FALSE(is_svm(network(head({1}), {average(5), flat}))) << "two means per class";
   // (classes/2) x 2, transposed: the scores come in another order.
   EXPECT_FALSE(is_svm(network(head({6}), {layer<ReshapeLayer>(Shape{classes / 2, 2}),
                                           layer<TransposeLayer>(std::vector<std::int64_t>{1, 0}), flat})));

@@ -168,7 +168,7 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
     for (const LayerUpdate& update : watcher.updates) {
       SCOPED_TRACE(net.name + ", " + update.layer);
       const bool svm_layer = update.layer == graph.node(refinable_layers(graph).back()).name;
-      const double first = options.lambda * (svm_layer                   ? kLeastMuOverLambda
+      const double first = options.lambda * (svm_layer                   ? kMinMuOverLambda
                                              : update.form == "factored" ? kBoundMuOverLambda
                                                                          : kLabelsMuOverLambda);
       const double before = mu.contains(update.layer) ? mu[update.layer] : first;
@@ -176,7 +176,7 @@ TEST(Refiner, MuFollowsTheTrustRegionsRules) {
       const double attempts = std::log(update.mu / before) / std::log(4.0);
       EXPECT_NEAR(attempts, std::round(attempts), 1e-9);
       EXPECT_GE(attempts, -1e-9);
-      EXPECT_LT(attempts, kMostAttempts);
+      EXPECT_LT(attempts, kMaxAttempts);
       const Trial trial{update.before, update.before - update.actual, update.before - update.predicted};
       EXPECT_NEAR(update.next_mu, next_mu(trial, judge(trial), update.mu, options.lambda), 1e-12);
       mu[update.layer] = update.next_mu;
@@ -340,7 +340,7 @@ TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
 // The time is up in the middle of a move: what is under way is judged, and nothing is lost or left half done.
 TEST(Refiner, OutOfTimeInAMoveKeepsItIfItIsBetter) {
   struct Clock final : RefineObserver {
-    explicit Clock(int most) : left(most) {}
+    explicit Clock(int calls) : left(calls) {}
     void on_update(const LayerUpdate& update) override { updates.push_back(update); }
     double seconds_left() override { return --left; }
     int left;

@@ -33,7 +33,7 @@ class NaiveSurrogate {
 
   double true_loss(std::span<const double> w) const { return mean_hinge(scores(w)); }
 
-  // The scores with every activation behind the layer as it is at w_t.
+  // The scores with every activation after the layer as it is at w_t.
   naive::Tensor frozen_scores(std::span<const double> w) const {
     naive::Tensor base = scores(anchor_);
     const naive::Tensor beside = scores(beside_anchor(w));

@@ -98,7 +98,7 @@ TEST(Arch, NobiasTakesEveryBiasAndNothingElse) {
 }
 
 TEST(Arch, Resnet20IsThatOfTheAuthors) {
-  // [HZRS16]: 0.27M. Convolutions without bias, two parameters a channel of batch normalisation, the
+  // [HZRS16]: 0.27M. Convolutions without bias, two parameters per channel of batch normalisation, the
   // classifier.
   std::int64_t expected = 3 * 16 * 9 + 2 * 16;
   std::int64_t in = 16;

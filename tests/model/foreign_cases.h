@@ -48,7 +48,7 @@ class CaseMaker {
   std::vector<ForeignCase> all() {
     dense_styles();
     convolution_styles();
-    behind_operators();
+    operators_on_weights();
     types();
     frozen_fronts();
     rows_and_transposed();
@@ -135,7 +135,8 @@ class CaseMaker {
   }
 
   // Weights of shape `stored` that an operator makes into a matrix for MatMul.
-  void behind(const std::string& name, const Shape& stored, const std::vector<std::int64_t>& parameter = {}) {
+  void weights_through(const std::string& name, const Shape& stored,
+                       const std::vector<std::int64_t>& parameter = {}) {
     File file;
     weights(file, "w", stored);
     std::vector<std::string> inputs{"w"};
@@ -156,19 +157,19 @@ class CaseMaker {
       matrix = "wide";
     }
     const std::string layer = file.node("MatMul", {"x", matrix}).name();
-    add("behind_" + name, file, layer, {"w"});
+    add("weights_through_" + name, file, layer, {"w"});
   }
 
-  void behind_operators() {
-    behind("Transpose", {2, 4});
-    behind("Reshape", {2, 2, 2}, {4, -1});
-    behind("Flatten", {2, 2, 2});
-    behind("Squeeze", {4, 1, 2}, {1});
-    behind("Unsqueeze", {4, 2}, {});
-    behind("Identity", {4, 2});
-    behind("Cast", {4, 2});
-    behind("Neg", {4, 2});
-    behind("Mul", {4, 2});
+  void operators_on_weights() {
+    weights_through("Transpose", {2, 4});
+    weights_through("Reshape", {2, 2, 2}, {4, -1});
+    weights_through("Flatten", {2, 2, 2});
+    weights_through("Squeeze", {4, 1, 2}, {1});
+    weights_through("Unsqueeze", {4, 2}, {});
+    weights_through("Identity", {4, 2});
+    weights_through("Cast", {4, 2});
+    weights_through("Neg", {4, 2});
+    weights_through("Mul", {4, 2});
     File chain({0, 2, 3, 3}, 13, {0, 5, 2, 2});  // TensorFlow: [height][width][in][out]
     weights(chain, "kernel", {2, 2, 2, 5});
     chain.node("Identity", {"kernel"}, "read");

@@ -113,7 +113,7 @@ inline std::vector<KindCase> every_kind() {
   };
 }
 
-// The layer behind a few affine copies of the input, so that layers of several inputs see different ones.
+// The layer after a few affine copies of the input, so that layers of several inputs see different ones.
 inline Graph graph_of(const KindCase& test) {
   Graph graph;
   const int input = graph.add_input("input", test.input);

@@ -68,7 +68,7 @@ constexpr SkippedCase kSkipped[] = {
     {"test_matmul_4d", "MatMul of stacks of matrices: weights are one matrix"},
     {"test_gemm_default_matrix_bias", "a bias for each sample of the batch"},
     {"test_operator_addmm", "a bias that is computed"},
-    {"test_MaxPool2d_stride_padding_dilation", "a max-pool of 4800 taps: 254 is the most"},
+    {"test_MaxPool2d_stride_padding_dilation", "a max-pool of 4800 taps: 254 is the maximum"},
 };
 
 }  // namespace lwsvm

@@ -5,8 +5,8 @@
 // weights, and their first axis is the batch. So each case is turned into networks in several ways, and must
 // hold in every way in which it can be read, at least in one:
 //   which inputs are computed      the first, all of them, or none (then everything is folded away)
-//   how a computed one is fed      its first axis as the batch, its second (behind a Transpose), or all of it
-//                                  as one sample (behind a Squeeze)
+//   how a computed one is fed      its first axis as the batch, its second (after a Transpose), or all of it
+//                                  as one sample (after a Squeeze)
 // A case that can be read in no way must be in kSkipped, and one that is there must not be readable.
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

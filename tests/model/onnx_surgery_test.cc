@@ -203,7 +203,7 @@ TEST(OnnxSurgery, WeightsOfTwoNodesCannotBeChangedForOne) {
   EXPECT_THAT(obstacle(tied, "MatMul_4"), IsEmpty());
 }
 
-TEST(OnnxSurgery, AlsoWhereTheSecondUseIsBehindATranspose) {
+TEST(OnnxSurgery, AlsoWhereTheSecondUseIsAfterATranspose) {
   File tied({0, 2});
   tied.floats("w", {2, 2});
   tied.node("Identity", {"w"}, "same");
@@ -231,7 +231,7 @@ TEST(OnnxSurgery, ABiasThatIsOneNumberForAllCannotBeChanged) {
   EXPECT_THAT(obstacle(file, "Gemm_1"), HasSubstr("its bias 'b' is used by node 'Gemm_1', more than once"));
 }
 
-TEST(OnnxSurgery, WeightsBehindWhatCannotBeUndoneCannotBeChanged) {
+TEST(OnnxSurgery, WeightsAfterWhatCannotBeUndoneCannotBeChanged) {
   File file;
   file.floats("w", {4, 2});
   file.floats("b", {2});

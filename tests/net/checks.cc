@@ -225,19 +225,19 @@ void expect_layer_like_naive(std::shared_ptr<const Layer> layer, const std::vect
       nodes.push_back(graph.add_input("x" + std::to_string(k), inputs[k]));
     graph.add("layer", layer, nodes);
     expect_like_naive(graph, samples, 1);
-    // Behind a convolution the layer meets channels-last values.
+    // After a convolution the layer meets channels-last values.
     if (inputs[0].size() != 3) continue;
-    Graph behind;
+    Graph after_convolution;
     nodes.clear();
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const int input = behind.add_input("x" + std::to_string(k), inputs[k]);
+      const int input = after_convolution.add_input("x" + std::to_string(k), inputs[k]);
       ConvolutionSpec spec;
       spec.in_channels = spec.out_channels = inputs[k][0];
-      nodes.push_back(
-          behind.add("conv" + std::to_string(k), std::make_shared<ConvolutionLayer>(spec), {input}));
+      nodes.push_back(after_convolution.add("conv" + std::to_string(k),
+                                            std::make_shared<ConvolutionLayer>(spec), {input}));
     }
-    behind.add("layer", layer, nodes);
-    expect_like_naive(behind, samples, 2);
+    after_convolution.add("layer", layer, nodes);
+    expect_like_naive(after_convolution, samples, 2);
   }
 }
 

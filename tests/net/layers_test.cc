@@ -103,7 +103,7 @@ TEST(Activations, FollowTheirDefinition) {
     expect_layer_like_naive(layer<ClipLayer>(-0.25f, 0.5f), {shape}, "Clip");
     expect_layer_like_naive(layer<AbsLayer>(), {shape}, "Abs");
     expect_layer_like_naive(layer<PReluLayer>(1), {shape}, "PRelu with one slope");
-    expect_layer_like_naive(layer<PReluLayer>(shape[0]), {shape}, "PRelu with a slope a channel");
+    expect_layer_like_naive(layer<PReluLayer>(shape[0]), {shape}, "PRelu with a slope per channel");
   }
 }
 
@@ -281,7 +281,7 @@ TEST(Smooth, SigmoidAndTheLogarithmOfASoftmaxFollowTheirDefinitions) {
       int x = graph.add_input("x", {3, 5, 7});
       x = graph.add("smooth", log ? layer<SoftmaxLayer>() : layer<SigmoidLayer>(), {x});
       if (log) x = graph.add("log", layer<LogLayer>(), {x});
-      graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+      graph.add("after", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
                 {x});  // or they would be left out of the scores
       expect_like_naive(graph, samples, 12);
     }
@@ -317,7 +317,7 @@ TEST(Softmax, FollowsItsDefinition) {
       for (int samples : {1, 37}) {
         Graph graph;
         graph.add("softmax", layer<SoftmaxLayer>(logarithm), {graph.add_input("x", shape)});
-        graph.add("behind", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
+        graph.add("after", layer<AffineLayer>(std::vector<float>{2.0f}, std::vector<float>{1.0f}),
                   {1});  // or it would be left out: scores are what goes into a softmax
         expect_like_naive(graph, samples, 3);
       }

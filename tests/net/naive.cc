@@ -231,7 +231,7 @@ Tensor elementwise(const Tensor& x, const Function& function) {  // function(x, 
   return y;
 }
 
-// A constant of one value, one a channel, or one an element.
+// A constant of one value, one per channel, or one per element.
 double constant(const std::vector<float>& values, const Tensor& x, std::int64_t i) {
   const auto given = static_cast<std::int64_t>(values.size());
   if (given == 1) return static_cast<double>(values[0]);
@@ -322,7 +322,7 @@ Tensor response_norm(const Tensor& x, const ResponseNormLayer& l) {
   const double alpha = l.alpha(), beta = l.beta(), bias = l.bias();
   for_each_pixel(x, [&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
     const std::int64_t pixel = h * x.shape[2] + w;
-    double sum = 0;  // floor((size - 1) / 2) channels before, ceil((size - 1) / 2) behind
+    double sum = 0;  // floor((size - 1) / 2) channels before, ceil((size - 1) / 2) after
     for (std::int64_t j = c - (l.size() - 1) / 2; j <= c + l.size() / 2; ++j)
       if (j >= 0 && j < x.shape[0]) sum += x(n, j * pixels + pixel) * x(n, j * pixels + pixel);
     const double base = bias + alpha / static_cast<double>(l.size()) * sum;

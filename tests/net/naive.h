@@ -49,7 +49,7 @@ struct Run {
   std::vector<Tensor> values;  // of every node
   // How far the nearest input of a piecewise linear layer is from where its piece changes: derivatives, and
   // comparisons with float, make sense only where this is not tiny. Exact ties are not counted: with random
-  // numbers they come from the structure (two zeros behind a ReLU, max(x, x)) and stay ties.
+  // numbers they come from the structure (two zeros after a ReLU, max(x, x)) and stay ties.
   double kink = std::numeric_limits<double>::infinity();
   std::vector<double> statistics;  // running averages afterwards
 };

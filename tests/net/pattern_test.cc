@@ -44,11 +44,11 @@ Graph net_of_all_pieces() {
   const int shared = graph.add("shared", layer<ReluLayer>(), {c});
   const int overlapping = graph.add("overlapping", layer<MaxPoolLayer>(square_window(3, 2, 0)), {shared});
   const int average = graph.add("average", layer<AveragePoolLayer>(square_window(3, 2, 0), true), {shared});
-  const int most = graph.add("most", layer<MaximumLayer>(), {pool, overlapping, average});
-  const int least = graph.add("least", layer<MaximumLayer>(true), {pool, average});
-  x = graph.add("leaky", layer<LeakyReluLayer>(0.2f), {least});
+  const int maximum = graph.add("maximum", layer<MaximumLayer>(), {pool, overlapping, average});
+  const int minimum = graph.add("minimum", layer<MaximumLayer>(true), {pool, average});
+  x = graph.add("leaky", layer<LeakyReluLayer>(0.2f), {minimum});
   x = graph.add("prelu", layer<PReluLayer>(6), {x});
-  x = graph.add("sub", layer<SubtractLayer>(), {x, most});
+  x = graph.add("sub", layer<SubtractLayer>(), {x, maximum});
   x = graph.add("abs", layer<AbsLayer>(), {x});
   x = graph.add("clip", layer<ClipLayer>(0.05f, 0.9f), {x});
   const int top = graph.add("top", layer<GlobalPoolLayer>(GlobalPoolLayer::Reduction::maximum), {x});

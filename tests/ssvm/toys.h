@@ -24,7 +24,7 @@ struct Data {
   std::int64_t dimension() const { return classes * (width + 1); }
 };
 
-// Overlapping clouds, one a class.
+// Overlapping clouds, one per class.
 inline Data clouds(std::int64_t samples, std::int64_t width, int classes, double spread, std::uint64_t seed) {
   Random random(seed);
   Data data{samples, width, classes, {}, {}};

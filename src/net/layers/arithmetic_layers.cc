@@ -156,7 +156,7 @@ std::vector<float> spread(const std::vector<float>& constant, const TensorSpec& 
   return result;
 }
 
-// Constants have one value, one a channel, or one an element.
+// Constants have one value, one per channel, or one per element.
 void check_constant(const std::vector<float>& constant, const Shape& shape) {
   const auto given = static_cast<std::int64_t>(constant.size());
   if (given != 1 && given != shape[0] && given != element_count(shape))

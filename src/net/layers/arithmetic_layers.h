@@ -36,7 +36,7 @@ class ConcatLayer final : public Layer {
 };
 
 // y = scale * x + offset with constants that belong to the network but are never trained. Each constant has
-// one value (for all), one a channel, or one an element.
+// one value (for all), one per channel, or one per element.
 class AffineLayer final : public Layer {
  public:
   AffineLayer(std::vector<float> scale, std::vector<float> offset);

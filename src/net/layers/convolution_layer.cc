@@ -13,7 +13,7 @@ std::int64_t windows(std::int64_t in, std::int64_t window, std::int64_t stride, 
   const std::int64_t room = in + low + high - (dilation * (window - 1) + 1);
   if (room < 0) fail("net", "a window of {} does not fit into {} + {} of padding", window, in, low + high);
   std::int64_t count = room / stride + 1;
-  // A window that begins in the padding behind the image would see nothing.
+  // A window that begins in the padding after the image would see nothing.
   if (ceil_mode && room % stride != 0 && count * stride < in + low) ++count;
   return count;
 }

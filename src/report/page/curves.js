@@ -253,8 +253,8 @@ if (drawn.length > 0) {
   byId("figures").hidden = false;
   byId("figures-hint").textContent =
     (drawn.some(({ run }) => run.refine)
-      ? drawn.filter(({ run }) => run.refine).length > kMostNamedRuns
-        ? `Every layer update is a point; with ${kMostNamedRuns} refinements or fewer on show they are named. `
+      ? drawn.filter(({ run }) => run.refine).length > kMaxNamedRuns
+        ? `Every layer update is a point; with ${kMaxNamedRuns} refinements or fewer on show they are named. `
         : "Every layer update is marked and named. "
       : "") +
     (drawn.some(({ run }) => run.refine && run.parent >= 0)

@@ -108,7 +108,7 @@ function confusionPart(gallery) {
 
 function picture(entry, gallery) {
   const name = (label) => gallery.classes[label] ?? String(label);
-  const margin = (judged) => signed(judged.margin.toFixed(2));
+  const margin = (answer) => signed(answer.margin.toFixed(2));
   const right = entry.after.label === entry.label;
   const said =
     entry.before.label === entry.after.label

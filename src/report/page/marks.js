@@ -3,8 +3,8 @@
 
 const kMarkFont = "11px system-ui, sans-serif";
 const kMarkDistance = 19; // pixels between the names of two layers
-const kMostNamedRuns = 2; // hairlines of more could not be told apart
-const kMostFullRows = 4; // of the box at the pointer
+const kMaxNamedRuns = 2; // hairlines of more could not be told apart
+const kMaxFullRows = 4; // of the box at the pointer
 
 const familyOf = (run) => families.find((family) => family.root === run.family).brief;
 
@@ -80,7 +80,7 @@ function drawKept(u) {
 function drawMarks(u) {
   const { ctx, bbox } = u,
     ratio = devicePixelRatio;
-  if (drawn.filter(({ run, visible }) => visible && run.refine).length > kMostNamedRuns) return;
+  if (drawn.filter(({ run, visible }) => visible && run.refine).length > kMaxNamedRuns) return;
   const marks = drawn
     .filter((curve) => curve.visible)
     .flatMap(({ run, points }) =>
@@ -174,7 +174,7 @@ function showTip(u) {
   const under = drawn
     .map((curve, k) => ({ curve, index: curve.visible ? indices[k + 1] : null }))
     .filter(({ index }) => isNumber(index));
-  const figure = under.length > kMostFullRows ? u.figure : null; // of many, only what this figure shows
+  const figure = under.length > kMaxFullRows ? u.figure : null; // of many, only what this figure shows
   const rows = under
     .map(({ curve, index }) => describe(curve, u.data[0][index], figure))
     .filter(Boolean);

@@ -184,7 +184,7 @@ function download(name, content) {
 function showSettings() {
   const section = byId("settings");
   section.append(
-    element("p", { class: "hint" }, "The logs as tables, one line a record, for a spreadsheet or a script:"),
+    element("p", { class: "hint" }, "The logs as tables, one line per record, for a spreadsheet or a script:"),
     element(
       "div",
       { class: "downloads" },
