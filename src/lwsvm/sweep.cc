@@ -175,7 +175,10 @@ void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_lef
   run_->number = number;
   run_->planned_steps = static_cast<std::uint64_t>(
       std::max(1.0, std::ceil(passes * static_cast<double>(pass_size()) / static_cast<double>(kBatch))));
-  if (std::isfinite(seconds_left)) run_->planned_seconds = kLateness * seconds_left * passes / passes_left;
+  // It must have come down before its own judgement is due: cut off while eta is large, it would be lost.
+  if (std::isfinite(seconds_left))
+    run_->planned_seconds = std::max(
+        0.0, std::min(kLateness * seconds_left * passes / passes_left, seconds_left - context_.reserve()));
   run_->order = order_of_pass(number, 0);
   run_->start = run_->average = covered();
 }
