@@ -22,17 +22,24 @@ if(LWSVM_FUZZ)
   target_compile_options(lwsvm_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# What computes little itself is compiled fast instead of being fast: half of a full build was the optimiser, over code
-# that runs once. Under the sanitizers even ASan's checks are calls there. (Not for the fuzzer, which runs little else.)
+# Under the sanitizers what computes little itself is not optimised, and even ASan's checks are calls there: it compiles in
+# half the time. (Not for the fuzzers, which run little else.)
+function(lwsvm_plain_under_sanitizers target)
+  if(NOT LWSVM_SANITIZE OR LWSVM_FUZZ)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  if(LWSVM_SANITIZE MATCHES address)
+    target_compile_options(${target} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
+  endif()
+endfunction()
+
+# What is seldom run is compiled fast instead of being fast: half of a full build was the optimiser, over code that runs once.
 function(lwsvm_seldom_run target)
   if(NOT LWSVM_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  elseif(NOT LWSVM_FUZZ)
-    target_compile_options(${target} PRIVATE -O0)
-    if(LWSVM_SANITIZE MATCHES address)
-      target_compile_options(${target} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
-    endif()
   endif()
+  lwsvm_plain_under_sanitizers(${target})
 endfunction()
 
 # lwsvm_library(base SOURCES error.cc ... DEPENDS fmt::fmt ...)
