@@ -13,6 +13,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME lwsvm)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "npm, dataset-fashion-mnist")  # for lwsvm data get
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The command line program, its man pages and bash completion.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME lwsvm-dev)

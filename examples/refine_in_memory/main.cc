@@ -1,5 +1,4 @@
-// Trains a small network on samples that are made in memory, refines it without a learning rate, and says how
-// that went.
+// Trains a small network on samples that are made in memory, refines it, and says how that went.
 #include <lwsvm/error.h>
 #include <lwsvm/refine.h>
 #include <lwsvm/train.h>
@@ -11,12 +10,10 @@
 namespace {
 
 // Stripes of three widths in noise: the width is the class.
-class Stripes final : public lwsvm::SampleReader {
- public:
-  Stripes(std::int64_t count, unsigned seed) : count_(count), seed_(seed) {}
-
+struct Stripes final : lwsvm::SampleReader {
   static constexpr int kSide = 12, kClasses = 3;
 
+  Stripes(std::int64_t count, unsigned seed) : count_(count), seed_(seed) {}
   std::int64_t size() const override { return count_; }
   int label(std::int64_t index) const override { return static_cast<int>(index % kClasses); }
   void read(std::int64_t index, float* pixels) const override {
@@ -42,7 +39,6 @@ int main() try {
 
   lwsvm::Network network;  // empty: train() builds one
   lwsvm::train(network, data, {.arch = "conv8x3-relu-pool2-dense16-relu", .epochs = 3});
-
   lwsvm::RefineSettings settings;
   settings.passes = 4;
   settings.on_update = [](const lwsvm::RefineUpdate& update) {

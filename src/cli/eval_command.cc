@@ -1,6 +1,7 @@
 // lwsvm eval: loss, objective and accuracy of a network on a data set.
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "data/margin_csv.h"
 #include "lwsvm/evaluate.h"
@@ -17,6 +18,7 @@ struct EvalOptions {
 };
 
 int eval(const Common& common, const EvalOptions& options) {
+  const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
   const Network network = Network::load(options.model, options.output_name);
   const run::TaskOptions& task = options.task;

@@ -59,6 +59,7 @@ void print_json(const Model& model, const run::Inspection& found, const InspectC
   if (const std::string start = run::noted_start(model.info); !start.empty()) result["start"] = start;
   result["samples"] = command.samples;
   result["memory"] = found.largest;
+  result["sweep_memory"] = found.sweeps;
   result["layers"] = std::move(layers);
   fmt::print("{}\n", json_text(result));
 }
@@ -73,7 +74,7 @@ std::string verdict(const std::optional<run::Refinable>& refinable) {
 
 void print_table(const Model& model, const run::Inspection& found, const InspectCommand& command) {
   const ModelInfo& info = model.info;
-  fmt::print("{}: {} classes, {} parameters, {:.2f} MFLOP a sample", command.model,
+  fmt::print("{}: {} classes, {} parameters, {:.2f} MFLOP per sample", command.model,
              run::class_count(model.graph), format_count(found.summary.parameters),
              static_cast<double>(found.summary.flops) * 1e-6);
   if (!info.arch.empty()) fmt::print(", arch {}", info.arch);
@@ -95,8 +96,9 @@ void print_table(const Model& model, const run::Inspection& found, const Inspect
   }
   fmt::print("{}\n{} of {} layers with weights can be refined", table.str(), found.refinable, found.weighted);
   if (found.refinable > 0)
-    fmt::print("; {} samples take at most {} at a time (--memory {})", format_count(command.samples),
-               format_bytes(static_cast<double>(found.largest)), command.memory);
+    fmt::print("; {} samples take at most {} at a time (--memory {}), and sweeps over all layers {}",
+               format_count(command.samples), format_bytes(static_cast<double>(found.largest)),
+               command.memory, format_bytes(static_cast<double>(found.sweeps)));
   fmt::print("\n");
 }
 

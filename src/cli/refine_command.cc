@@ -90,8 +90,8 @@ Command add_refine(CLI::App& app, Common& common) {
   sub->add_option("--time-limit", job->time_limit, "such as 10m or 1h30m");
   sub->add_option("--memory", job->memory,
                   "that an open layer takes: buffers of the weights' size, which it cannot do without, dual "
-                  "state, and "
-                  "cached activations as far as they fit; inspect tells")
+                  "state, and cached activations as far as they fit; inspect tells, also what sweeps take "
+                  "beside it")
       ->capture_default_str();
   sub->add_option("--mode", job->mode, "standard or paper")->capture_default_str();
   sub->add_option("--search", job->search, "labels, auto (everything for dense layers) or full")

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "lwsvm/layer_models.h"
+#include "lwsvm/sweep.h"
 #include "lwsvm/tail_runner.h"
+#include "net/batch_runner.h"
 
 namespace lwsvm {
 namespace {
@@ -22,6 +24,18 @@ std::uint64_t max_label_bytes(std::int64_t samples, std::int64_t classes) {
 std::uint64_t weight_bytes(const Graph& network, int open_node) {
   const auto size = static_cast<std::uint64_t>(network.node(open_node).trained.size);
   return size * (7 * sizeof(float) + 6 * sizeof(double)) + network.parameters().size() * 6 * sizeof(float);
+}
+
+// Of what is moved: a gradient for each chunk of a batch; the start of a sweep, the average of its last
+// iterates, the best of the race and a candidate. Of the network: delta, its part that comes from chunks of
+// another size, the step's two means and the regulariser's gradient, and the weights as the kernels have
+// them, for two sizes of chunks in each of two sizes of batches; the start, the best, the centre, and a file
+// that is being written, its weights three times.
+std::uint64_t sweep_bytes(const Graph& network, std::span<const int> layers) {
+  std::int64_t moved = 0;
+  for (int node : layers) moved += network.node(node).trained.size;
+  const auto chunks = static_cast<std::int64_t>(BatchRunner::chunk_count(Sweeper::kBatch));
+  return bytes_of_floats((chunks + 4) * moved + (5 + 4 + 6) * std::ssize(network.parameters()));
 }
 
 LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition& decomposition,

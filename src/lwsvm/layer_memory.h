@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "lwsvm/layer_problem_options.h"
@@ -39,6 +40,9 @@ inline std::uint64_t memory_for_blocks(std::uint64_t memory) {
 // What a TailRunner keeps: all but the inputs, which can be computed again.
 LayerMemory tail_memory(const LayerProblemOptions& options, const Decomposition& decomposition,
                         const Program& program, const Graph& network, int open_node, std::int64_t samples);
+// What sweeps that move these layers take, in buffers of the weights' size, beside what any run of the
+// network does. Kept while layers are opened, too, if both moves are made.
+std::uint64_t sweep_bytes(const Graph& network, std::span<const int> layers);
 // Buffers of the weights' size that every form has.
 std::uint64_t weight_bytes(const Graph& network, int open_node);
 // What of the memory is left for the inputs once everything that cannot be recomputed has its share.

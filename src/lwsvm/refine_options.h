@@ -46,10 +46,6 @@ struct RefineOptions {
   // alone, which need not look at all samples at once.
   std::optional<std::int64_t> judged;
 
-  // What the network is worth before anything, and how long it took to see that, where the caller knows.
-  std::optional<NetworkQuality> start;
-  double evaluation_seconds = 0;
-
   void validate() const;  // throws Error
 };
 

@@ -140,16 +140,22 @@ RefineEnd Refiner::run(RefineObserver& observer) {
   return end_.value_or(RefineEnd::passes_done);
 }
 
+void Refiner::set_start(const NetworkQuality& start, double evaluation_seconds) {
+  start_ = start;
+  evaluation_seconds_ = evaluation_seconds;
+  start_is_known_ = true;
+}
+
 // What the start is worth, where the caller has not found out already, and how long it takes to see that.
 void Refiner::begin() {
   if (started_) return;
   const Stopwatch watch;
-  start_ = options_.start ? *options_.start : quality(evaluator_->evaluate(judged(), loss_));
+  if (!start_is_known_) start_ = quality(evaluator_->evaluate(judged(), loss_));
   if (!std::isfinite(start_.objective))
     fail("refine",
          "the network's objective is not a finite number: its scores are too large for float32; check the "
          "normalisation of the input");
-  evaluation_seconds_ = options_.start ? options_.evaluation_seconds : watch.seconds();
+  if (!start_is_known_) evaluation_seconds_ = watch.seconds();
   current_ = best_ = start_;
   start_parameters_ = best_parameters_ = graph_.parameters();
   pass_start_objective_ = current_.objective;

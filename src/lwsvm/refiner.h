@@ -49,6 +49,9 @@ class Refiner {
   Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
           const RefineOptions& options, const Threads& threads);
 
+  // What the network is worth before anything, and how long it took to see that, where the caller knows;
+  // before run().
+  void set_start(const NetworkQuality& start, double evaluation_seconds);
   RefineEnd run(RefineObserver& observer);
   // Puts the network that is to be kept into the graph: the best one seen after any move, or a better one on
   // the line to it from the start; or, with Keep::last, the last.
@@ -113,6 +116,7 @@ class Refiner {
 
   bool started_ = false;
   std::optional<RefineEnd> end_;  // once it is over; a finished run that is resumed stays finished
+  bool start_is_known_ = false;
   NetworkQuality start_, current_;
   int pass_ = 0;  // finished passes and sweeps
   int moves_ = 0;

@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203, kCopyStream = 204;
 
 constexpr std::int64_t kProbeSamples = 2000, kJudgeSamples = 4000, kLeastJudgeSamples = 500;
-constexpr std::int64_t kBatch = 100;
 
 // A short run takes this part of the batches that there is time for; where these are few, so many, or twice
 // that part.

@@ -36,6 +36,8 @@ namespace lwsvm {
 
 class Sweeper {
  public:
+  static constexpr std::int64_t kBatch = 100;  // samples of one step
+
   explicit Sweeper(const RefineContext& context);
   ~Sweeper();
 

@@ -1,5 +1,5 @@
 // What lies in front of the layers that are refined, in networks of other programs: Elu, Selu, Celu,
-// Softplus, Softsign, Erf, Exp, Sqrt, Pow, Reciprocal, ThresholdedRelu; LayerNormalization,
+// Softplus, Softsign, Erf, Gelu, Exp, Sqrt, Pow, Reciprocal, ThresholdedRelu; LayerNormalization,
 // InstanceNormalization.
 #include <algorithm>
 
@@ -30,6 +30,13 @@ void import_selu(NodeImport& node) {  // up to opset 5 the constants have fewer 
   const bool old = node.opset() < 6;
   emit_function(node, Function::selu, node.real("alpha", old ? 1.6732f : 1.67326319217681884765625f),
                 node.real("gamma", old ? 1.0507f : 1.05070102214813232421875f));
+}
+
+void import_gelu(NodeImport& node) {
+  const std::string how = node.text("approximate", "none");
+  if (how != "none" && how != "tanh")
+    node.fail("Gelu is supported with approximate none or tanh, not '{}'", how);
+  emit_function(node, how == "tanh" ? Function::gelu_tanh : Function::gelu);
 }
 
 void import_power(NodeImport& node) {
@@ -83,6 +90,7 @@ constexpr OperatorImporter kFrozen[] = {
     {"Elu", import_with_alpha<Function::elu>},
     {"Erf", import_function<Function::erf>},
     {"Exp", import_function<Function::exp>},
+    {"Gelu", import_gelu},
     {"InstanceNormalization", import_instance_norm},
     {"LayerNormalization", import_layer_norm},
     {"Pow", import_power},

@@ -53,18 +53,10 @@ std::string quoted(const std::vector<std::string>& names) {
 [[noreturn]] void fail_unsupported(const NodeImport& node, const std::string& op,
                                    const std::string& others = "") {
   static const std::unordered_map<std::string, const char*> replacements{
-      {"Gelu", "Erf"},
-      {"Mish", "HardSwish"},
-      {"LpPool", "AveragePool"},
-      {"GlobalLpPool", "GlobalAveragePool"},
-      {"QLinearConv", "Conv"},
-      {"ConvInteger", "Conv"},
-      {"QLinearMatMul", "MatMul"},
-      {"MatMulInteger", "MatMul"},
-      {"QGemm", "Gemm"},
-      {"GroupNormalization", "InstanceNormalization"},
-      {"LpNormalization", "LRN"},
-      {"Tile", "Concat"},
+      {"Mish", "HardSwish"},       {"LpPool", "AveragePool"}, {"GlobalLpPool", "GlobalAveragePool"},
+      {"QLinearConv", "Conv"},     {"ConvInteger", "Conv"},   {"QLinearMatMul", "MatMul"},
+      {"MatMulInteger", "MatMul"}, {"QGemm", "Gemm"},         {"GroupNormalization", "InstanceNormalization"},
+      {"LpNormalization", "LRN"},  {"Tile", "Concat"},
   };
   if (is_recurrent(op))
     node.fail("operator {} is not supported: recurrent layers cannot be read, only networks without them{}",

@@ -9,12 +9,6 @@
 namespace lwsvm {
 namespace {
 
-// Enough chunks to keep the cores busy, few enough that their gradients are cheap to add. The number of cores
-// is a property of the machine, not of --threads: the same machine gives the same bits.
-std::size_t chunk_count(std::size_t batch_size) {
-  return std::min<std::size_t>(batch_size, std::max(8, 2 * hardware_threads()));
-}
-
 // A seed for the random numbers of one chunk in one step. Mixed, not added: steps are numbered one after the
 // other, and the chunk that begins at sample 5 must not drop in step 0 what the first chunk drops in step 5.
 std::uint64_t chunk_draw(std::uint64_t draw, std::size_t begin) {
@@ -29,6 +23,12 @@ BatchRunner::BatchRunner(Graph& graph, const Threads& threads, BatchRunnerOption
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
     if (graph.node(node).trained.size > 0) options_.learn.push_back(node);
   if (options_.learn.empty()) fail("train", "the network has no parameters to learn");
+}
+
+// Enough chunks to keep the cores busy, few enough that their gradients are cheap to add. The number of cores
+// is a property of the machine, not of --threads: the same machine gives the same bits.
+std::size_t BatchRunner::chunk_count(std::size_t batch_size) {
+  return std::min<std::size_t>(batch_size, std::max(8, 2 * hardware_threads()));
 }
 
 BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
@@ -64,13 +64,10 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
     else
       for (const auto& program : plan.programs) program->fit(plan.workspaces[i]);
   }
-  std::size_t packed = 0;
-  for (auto& program : plan.programs) packed = std::max(packed, program->packed_gradient_floats());
-  plan.packed_gradients.resize(packed * count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (staged) plan.chunks[i].workspace = &plan.workspaces[i];
-    plan.chunks[i].packed_gradient = plan.packed_gradients.data() + i * packed;
-  }
+  for (auto& program : plan.programs)
+    plan.packed_floats = std::max(plan.packed_floats, program->packed_gradient_floats());
+  if (staged)
+    for (std::size_t i = 0; i < count; ++i) plan.chunks[i].workspace = &plan.workspaces[i];
   plan.labels.resize(batch_size);
   return plan;
 }
@@ -80,6 +77,9 @@ LossSums BatchRunner::differentiate(const SampleSource& source, std::span<const 
   LWSVM_CHECK(!batch.empty() && gradient.size() == graph_.parameters().size());
   Plan& plan = plan_for(batch.size());
   for (auto& program : plan.programs) program->load(graph_);
+  packed_gradients_.resize(plan.packed_floats * plan.chunks.size());
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i)
+    plan.chunks[i].packed_gradient = packed_gradients_.data() + i * plan.packed_floats;
   if (plan.chunks[0].workspace)
     run_in_stages(plan, source, batch, loss, draw);
   else

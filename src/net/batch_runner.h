@@ -30,6 +30,9 @@ class BatchRunner {
  public:
   BatchRunner(Graph& graph, const Threads& threads, BatchRunnerOptions options = {});
 
+  // A batch is cut into so many chunks; for each there is a gradient, as large as what is learnt, in memory.
+  static std::size_t chunk_count(std::size_t batch_size);
+
   // Gradient (of the graph's parameters, others untouched) of the mean loss over the samples of `batch`. Also
   // moves the running averages of batch normalisation. `draw` names the random numbers of this step.
   LossSums differentiate(const SampleSource& source, std::span<const std::int32_t> batch, const Loss& loss,
@@ -48,7 +51,7 @@ class BatchRunner {
     std::vector<std::unique_ptr<Program>> programs;  // by chunk size, at most two
     std::vector<Chunk> chunks;
     std::vector<Workspace> workspaces;  // one per chunk, or one per worker
-    AlignedBuffer<float> packed_gradients;
+    std::size_t packed_floats = 0;      // of one chunk's gradient
     std::vector<std::int32_t> labels;
   };
 
@@ -69,6 +72,7 @@ class BatchRunner {
   const Threads& threads_;
   BatchRunnerOptions options_;
   std::map<std::size_t, Plan> plans_;
+  AlignedBuffer<float> packed_gradients_;  // of the chunks of the batch at hand, whatever its size
   std::vector<float> unpacked_;
 };
 

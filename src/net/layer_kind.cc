@@ -29,6 +29,7 @@ constexpr auto kKindNames = std::to_array<KindName>({
     {LayerKind::erf, "Erf"},
     {LayerKind::exp, "Exp"},
     {LayerKind::flatten, "Flatten"},
+    {LayerKind::gelu, "Gelu"},
     {LayerKind::global_average_pool, "GlobalAveragePool"},
     {LayerKind::global_max_pool, "GlobalMaxPool"},
     {LayerKind::lrn, "LRN"},

@@ -24,6 +24,7 @@ enum class LayerKind {
   erf,
   exp,
   flatten,
+  gelu,
   global_average_pool,
   global_max_pool,
   lrn,

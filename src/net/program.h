@@ -4,7 +4,7 @@
 // The arena is planned once: every value and every gradient has a lifetime on the line
 //   forward step 0, 1, ..., S-1, loss, backward step S-1, ..., 0
 // and two that never live at the same time may share memory. Values stay alive for the backward pass only
-// where a kernel keeps its inputs; piecewise linear layers run in place and leave a pattern of one byte an
+// where a kernel keeps its inputs; piecewise linear layers run in place and leave a pattern of one byte per
 // element.
 #pragma once
 

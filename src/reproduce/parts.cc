@@ -76,12 +76,26 @@ std::vector<nlohmann::ordered_json> log_records(const Part& part) {
   return read_run_log(log).records;
 }
 
-std::optional<json> end_record(const Part& part) {
+PartResult result_of(json record) {
+  PartResult result;
+  record.get_to(result.end);
+  if (record.contains("start")) result.start = record["start"].get<Quality>();
+  record.at("seconds").get_to(result.seconds);
+  result.time_limit = record.value("time_limit", "");
+  result.record = std::move(record);
+  return result;
+}
+
+std::optional<PartResult> logged_result(const Part& part) {
   const auto records = log_records(part);
   if (records.empty() || records.back().value("type", "") != "end") return std::nullopt;
-  json result = records.back();
-  result.erase("type");
-  return result;
+  json record = records.back();
+  record.erase("type");
+  try {
+    return result_of(std::move(record));
+  } catch (const json::exception& error) {
+    run::fail_other_version(folder_of(part), error.what());
+  }
 }
 
 double seconds_of(const std::string& time_limit) {
@@ -90,10 +104,10 @@ double seconds_of(const std::string& time_limit) {
 }
 
 // A refinement that ran out of time goes on if it is given more.
-bool wants_more_time(const Part& part, const json& result) {
+bool wants_more_time(const Part& part, const PartResult& result) {
   const auto* refinement = std::get_if<RefineJob>(&part.job);
-  return refinement && result.contains("time_limit") &&
-         seconds_of(refinement->time_limit) > seconds_of(result["time_limit"].get<std::string>());
+  return refinement && !result.time_limit.empty() &&
+         seconds_of(refinement->time_limit) > seconds_of(result.time_limit);
 }
 
 // The checkpoint comes last and at once, so that a copy is whole if it has one.
@@ -125,13 +139,13 @@ json comparable_settings(const Part& part) {
   return std::visit(of, part.job);
 }
 
-std::optional<json> finished_result(const Part& part) {
+std::optional<PartResult> finished_result(const Part& part) {
   if (!is_begun(part)) return std::nullopt;
   const json settings = checked_settings(part);
   if (is_training(part) && settings.at("epochs") != comparable_settings(part).at("epochs"))
     return std::nullopt;  // to be extended
   if (!fs::exists(network_of(part))) return std::nullopt;
-  std::optional<json> result = end_record(part);
+  std::optional<PartResult> result = logged_result(part);
   if (result && wants_more_time(part, *result)) return std::nullopt;
   return result;
 }
@@ -144,9 +158,9 @@ json made_by(const Part& part) {
   return origin;
 }
 
-void check_start(const Part& part, const json& result, const json& start) {
-  if (!result.contains("start")) return;
-  const double found = result["start"].at("objective"), expected = start.at("objective");
+void check_start(const Part& part, const PartResult& result, const PartResult& start) {
+  if (!result.start) return;
+  const double found = result.start->objective, expected = start.end.objective;
   if (std::abs(found - expected) > 1e-6 * std::abs(expected))  // not ==: another machine rounds otherwise
     fail("reproduce",
          "{}: this run began at objective {:.6f}, but {} now ends at {:.6f}; remove the folder to run it "
@@ -154,15 +168,15 @@ void check_start(const Part& part, const json& result, const json& start) {
          folder_of(part), found, part.from, expected);
 }
 
-std::optional<json> run_part(const run::RunContext& context, const Plan& plan, const Part& part) {
+std::optional<PartResult> run_part(const run::RunContext& context, const Plan& plan, const Part& part) {
   if (part.extends && !is_begun(part)) copy_run(fs::path(plan.options.out) / part.from, folder_of(part));
   std::error_code code;
   fs::create_directories(folder_of(part), code);
   if (code) fail("reproduce", "{}: cannot make the folder: {}", folder_of(part), code.message());
   return std::visit(
-      [&](const auto& job) -> std::optional<json> {
+      [&](const auto& job) -> std::optional<PartResult> {
         const auto summary = run_job(context, part, job);
-        return summary.finished ? std::optional<json>(summary) : std::nullopt;
+        return summary.finished ? std::optional(result_of(json(summary))) : std::nullopt;
       },
       part.job);
 }

@@ -40,7 +40,8 @@ void write_page(const run::RunContext& context, const Plan& plan, const PartResu
 }
 
 // Nothing if it was stopped.
-std::optional<nlohmann::json> result_of(const run::RunContext& context, const Plan& plan, const Part& part) {
+std::optional<PartResult> run_until_stopped(const run::RunContext& context, const Plan& plan,
+                                            const Part& part) {
   try {
     return run_part(context, plan, part);
   } catch (const Interrupted&) {  // before it had begun
@@ -63,7 +64,7 @@ Reproduction reproduce(const ReproduceOptions& options, run::RunContext context)
       messages.line("{}: was finished before", part_name);
     } else {
       messages.line("{}: {}", part_name, described(part));
-      std::optional<nlohmann::json> result = result_of(context, plan, part);
+      std::optional<PartResult> result = run_until_stopped(context, plan, part);
       if (!result) {
         messages.line("stopped in {}; the same command goes on with it", part_name);
         return done;

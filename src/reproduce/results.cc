@@ -6,7 +6,6 @@
 #include "base/machine.h"
 #include "base/version.h"
 #include "report/json_text.h"
-#include "reproduce/parts.h"
 
 namespace lwsvm::reproduce {
 namespace {
@@ -15,7 +14,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-const json* find(const PartResults& results, const std::string& part) {
+const PartResult* find(const PartResults& results, const std::string& part) {
   const auto found = results.find(part);
   return found == results.end() ? nullptr : &found->second;
 }
@@ -32,12 +31,12 @@ std::string percent(double fraction) {
 
 // "124+183" for a refined network, like the paper: the solver's time, then that of LW-SVM.
 std::string our_time(const Plan& plan, const PartResults& results, const Row& row) {
-  const json* own = find(results, row.part);
+  const PartResult* own = find(results, row.part);
   if (!own) return "-";
-  std::string time = time_text(own->at("seconds"), plan.time_unit);
+  std::string time = time_text(own->seconds, plan.time_unit);
   if (row.solver_part.empty()) return time;
-  const json* solver = find(results, row.solver_part);
-  return (solver ? time_text(solver->at("seconds"), plan.time_unit) : "?") + "+" + time;
+  const PartResult* solver = find(results, row.solver_part);
+  return (solver ? time_text(solver->seconds, plan.time_unit) : "?") + "+" + time;
 }
 
 std::string paper_time(const PaperRow& row) {
@@ -47,11 +46,10 @@ std::string paper_time(const PaperRow& row) {
 
 // Objective, training accuracy, time, test accuracy.
 std::vector<std::string> our_cells(const Plan& plan, const PartResults& results, const Row& row) {
-  const json* own = find(results, row.part);
+  const PartResult* own = find(results, row.part);
   if (!own) return {"-", "-", "-", "-"};
-  return {fmt::format("{:.4f}", own->at("objective").get<double>()), percent(own->at("train_accuracy")),
-          our_time(plan, results, row),
-          own->contains("test_accuracy") ? percent(own->at("test_accuracy")) : "-"};
+  return {fmt::format("{:.4f}", own->end.objective), percent(own->end.train_accuracy),
+          our_time(plan, results, row), own->end.test_accuracy ? percent(*own->end.test_accuracy) : "-"};
 }
 
 std::vector<std::string> paper_cells(const Row& row) {
@@ -73,8 +71,8 @@ ordered_json paper_json(const PaperRow& row, const std::string& unit) {
 
 constexpr const char* kPaper = "paper";  // heads the paper's columns
 
-std::string number(const json* result, const char* key) {
-  return result && result->contains(key) ? fmt::format("{}", result->at(key).get<double>()) : "";
+std::string exactly(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "";
 }
 
 }  // namespace
@@ -118,11 +116,18 @@ Table exact_table(const Plan& plan, const PartResults& results) {
                "solver_seconds", "paper_objective", "paper_train_accuracy", "paper_test_accuracy",
                "paper_time", "paper_time_unit"});
   for (const Row& row : plan.rows) {
-    const json* own = find(results, row.part);
     std::vector<std::string> cells{row.label, row.part};
-    for (const char* key : {"objective", "train_accuracy", "val_accuracy", "test_accuracy", "seconds"})
-      cells.push_back(number(own, key));
-    cells.push_back(number(find(results, row.solver_part), "seconds"));
+    if (const PartResult* own = find(results, row.part)) {
+      const Quality& end = own->end;
+      for (const std::optional<double>& number :
+           {std::optional(end.objective), std::optional(end.train_accuracy), end.val_accuracy,
+            end.test_accuracy, std::optional(own->seconds)})
+        cells.push_back(exactly(number));
+    } else {
+      cells.resize(cells.size() + 5);
+    }
+    const PartResult* solver = find(results, row.solver_part);
+    cells.push_back(solver ? exactly(solver->seconds) : "");
     if (row.paper) {
       for (const double figure :
            {row.paper->objective, row.paper->train_accuracy / 100, row.paper->test_accuracy / 100})
@@ -145,7 +150,7 @@ ordered_json results_json(const Plan& plan, const PartResults& results) {
       {"version", version_line()},
       {"machine", {{"cpu", machine.cpu}, {"cores", machine.cores}, {"memory", machine.memory}}}};
   for (const Part& part : plan.parts) {
-    const json* result = find(results, part.name);
+    const PartResult* result = find(results, part.name);
     json settings = comparable_settings(part);
     if (const auto* refinement = std::get_if<RefineJob>(&part.job))
       settings["time_limit"] = refinement->time_limit;
@@ -153,7 +158,7 @@ ordered_json results_json(const Plan& plan, const PartResults& results) {
                               {"from", part.from},
                               {"settings", std::move(settings)},
                               {"made_by", result ? made_by(part) : json()},
-                              {"result", result ? *result : json()}});
+                              {"result", result ? result->record : json()}});
   }
   for (const Row& row : plan.rows)
     value["rows"].push_back({{"solver", row.label},

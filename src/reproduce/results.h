@@ -7,11 +7,12 @@
 
 #include "report/page.h"
 #include "report/table.h"
+#include "reproduce/parts.h"
 #include "reproduce/plan.h"
 
 namespace lwsvm::reproduce {
 
-using PartResults = std::map<std::string, nlohmann::json>;  // by part; what is not finished is not there
+using PartResults = std::map<std::string, PartResult>;  // by part; what is not finished is not there
 
 Table readable_table(const Plan& plan, const PartResults& results);  // as in the paper, its figures beside
 ReportTable report_table(const Plan& plan, const PartResults& results);  // the same for the page

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/interruptible_source.h"
 #include "net/evaluator.h"
 #include "run/centre.h"
 #include "run/model_input.h"
@@ -46,7 +47,8 @@ struct Subject {
 EvaluateSummary run_evaluation(const EvaluateJob& job, const RunContext& context, RunInput input) {
   const Subject subject(job, context, std::move(input));
   const auto& [model, task, samples, threads] = subject;
-  const LossSums sums = Evaluator(model.graph, threads).evaluate(samples, task.loss);
+  const InterruptibleSource judged(samples, "judging the network");
+  const LossSums sums = Evaluator(model.graph, threads).evaluate(judged, task.loss);
   if (!std::isfinite(sums.mean_loss()))
     fail("eval",
          "{}: the loss on the {} samples of {} is not a finite number: activations or scores are too large "

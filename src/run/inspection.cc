@@ -52,6 +52,7 @@ std::string expected_input(const Model& model) {
 
 Inspection inspect_network(const Model& model, std::int64_t samples, std::uint64_t memory) {
   Inspection found;
+  std::vector<int> refinable;
   found.summary = describe(model.graph);
   for (std::size_t i = 0; i < found.summary.nodes.size(); ++i) {
     found.layers.push_back(examine(model, static_cast<int>(i), samples, memory));
@@ -59,8 +60,10 @@ Inspection inspect_network(const Model& model, std::int64_t samples, std::uint64
     ++found.weighted;
     if (!found.layers.back()->obstacle.empty()) continue;
     ++found.refinable;
+    refinable.push_back(static_cast<int>(i));
     found.largest = std::max(found.largest, found.layers.back()->memory.total());
   }
+  if (!refinable.empty()) found.sweeps = sweep_bytes(model.graph, refinable);
   return found;
 }
 

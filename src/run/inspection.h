@@ -23,6 +23,7 @@ struct Inspection {
   std::vector<std::optional<Refinable>> layers;  // by node; absent: it has no weights
   int weighted = 0, refinable = 0;
   std::uint64_t largest = 0;  // bytes, of the layer that takes most
+  std::uint64_t sweeps = 0;   // bytes that sweeps over all these layers take
 };
 
 // For so many training samples, and so much memory that refine may take.

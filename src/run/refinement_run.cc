@@ -18,6 +18,7 @@
 #include "run/centre.h"
 #include "run/judged_part.h"
 #include "run/model_input.h"
+#include "run/quality.h"
 #include "run/recording.h"
 #include "run/refine_choices.h"
 #include "run/result_json.h"
@@ -217,29 +218,24 @@ JudgedPart choose_what_is_judged(const RefineJob& job, const RefineOptions& opti
   return judged;
 }
 
-// What the network is worth before anything is done to it, and lambda, which may depend on that. Both go into
-// the options; returned is the quality with the test part, if that is looked at.
-Quality measure_start(const RefineJob& job, const JudgedPart& judged, const SampleSource& training,
-                      const SampleSource& validation, bool centred_at_start, Model& model, const Task& task,
-                      const Threads& threads, RefineOptions& options, StopPolicy& stop_policy,
-                      Messages& messages) {
+// What the network is worth before anything is done to it. Its loss alone: lambda may depend on that.
+struct Start {
+  NetworkQuality judged;  // on the samples that moves are judged on
+  double seconds = 0;     // that it took to see that
+};
+
+Start measure_start(const RefineJob& job, const SampleSource& training, const SampleSource& validation,
+                    const Model& model, const Task& task, const Threads& threads) {
   const Stopwatch watch;
-  NetworkQuality start =
-      evaluate_start(model, training, validation, task.loss, Regulariser(model.graph, 0), threads);
-  options.evaluation_seconds = watch.seconds();
-  const double hinge = start.train_loss;
-  if (!std::isfinite(hinge))
+  Start start;
+  start.judged = evaluate_start(model, training, validation, task.loss, Regulariser(model.graph, 0), threads);
+  start.seconds = watch.seconds();
+  if (!std::isfinite(start.judged.train_loss))
     fail("refine",
          "{}: the loss on the training samples is not a finite number: activations or scores are too large "
          "for float32; check how the pixels are normalised (--normalize, --scale)",
          job.input.empty() ? "the network" : job.input);
-  options.lambda = lambda_for(job, model, options, centred_at_start, start, task, threads, messages);
-  start.objective = make_regulariser(model.graph, options).value(model.graph.parameters()) + hinge;
-  options.start = start;
-  const Stopwatch test_watch;
-  Quality quality = with_test(start, model, task, threads, judged.test);
-  stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
-  return quality;
+  return start;
 }
 
 // What is decided by looking at the network and the data, or was when the saved run began.
@@ -247,6 +243,7 @@ struct Choices {
   RefineOptions options;
   Centre centre;  // without its weights, which are in the options
   RefineFindings found;
+  std::optional<Start> start;  // absent: the checkpoint has it
 };
 
 Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model& model, const Task& task,
@@ -262,16 +259,22 @@ Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model
     options.judged = found.judged.training;
     options.moves = Moves::sweeps;
   }
+  std::optional<Start> start;
   if (saved) {
     options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
   } else {
     const PartOf training(task.training, found.judged.training, options.seed);
     const PartOf validation(task.validation, found.judged.validation, options.seed);
-    found.start = measure_start(job, found.judged, training.samples(), validation.samples(), centre.at_start,
-                                model, task, threads, options, stop_policy, messages);
+    start = measure_start(job, training.samples(), validation.samples(), model, task, threads);
+    options.lambda = lambda_for(job, model, options, centre.at_start, start->judged, task, threads, messages);
+    start->judged.objective =
+        make_regulariser(model.graph, options).value(model.graph.parameters()) + start->judged.train_loss;
+    const Stopwatch test_watch;
+    found.start = with_test(start->judged, model, task, threads, found.judged.test);
+    stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
   }
   found.lambda = fmt::format("{}", options.lambda);
-  return {std::move(options), std::move(centre), std::move(found)};
+  return {std::move(options), std::move(centre), std::move(found), start};
 }
 
 nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, const Choices& chosen) {
@@ -337,13 +340,14 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
   const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages);
-  const auto& [options, centre, found] = chosen;
+  const auto& [options, centre, found, start] = chosen;
 
   constexpr const char* preparing = "preparing the first move";
   const PartOf validation(task.validation, found.judged.validation, options.seed);
   InterruptibleSource training(task.training, preparing), judging(validation.samples(), preparing);
   stop_if_interrupted(preparing);
   Refiner refiner(model.graph, training, &judging, task.loss, options, threads);
+  if (start) refiner.set_start(start->judged, start->seconds);
   training.disarm();  // from here on there is a network to write
   judging.disarm();
   if (!saved && may_know_validation(model.info, task))

@@ -211,6 +211,26 @@ TEST(RefineMemory, IsWhatInspectSays) {
   EXPECT_LT(taken, 1.15 * promised + 30e6);
 }
 
+TEST(RefineMemory, OfSweepsIsWhatInspectSays) {
+#ifdef LWSVM_SANITIZED
+  GTEST_SKIP() << "the sanitizers take memory of their own; the release build looks at it";
+#endif
+  TemporaryFolder folder;
+  make_network(folder.path(), "base.onnx", "dense1500-relu-dense1500-relu");
+  const Result inspected = run(folder.path(), {"inspect", "base.onnx", "--samples", "270", "--json"});
+  const Result judged = run(folder.path(), {"eval", "base.onnx", "--data", small_data, "--threads", "1"});
+  const Result refined = run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--moves", "sweeps",
+                                             "--passes", "1", "--threads", "1", "--json"});
+  ASSERT_EQ(refined.exit_code, 0) << refined.err;
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  const double promised = inspected.value()["sweep_memory"];
+  const double taken = refined.peak_memory - judged.peak_memory;
+  RecordProperty("promised", std::to_string(promised));
+  RecordProperty("taken", std::to_string(taken));
+  EXPECT_LT(taken, promised + 30e6);
+  EXPECT_GT(taken, 0.5 * promised);  // nor is it anything to be afraid of
+}
+
 TEST(RefineLambda, AutoIsChosenByValidationAndRemembered) {
   TemporaryFolder folder;
   make_network(folder.path());

@@ -322,6 +322,8 @@ TEST(ResumedOptions, ThatContradictTheRunAreRefusedByName) {
   refused("refine", {"--gap", "0.3"}, "--gap (which is 0.4 there)");
   refused("refine", {"other.onnx"}, "network (which is \"base.onnx\" there)");
   refused("refine", {"--memory", "1G"}, "--memory");
+  refused("refine", {"--mu", "1"}, "--mu (which is not given there)");
+  refused("refine", {"--centre", "zero"}, "--centre (which is not given there)");
   // What is as it was may be said again.
   const Result train_again = run(folder.path(), train + Arguments{"--resume", "train"});
   EXPECT_EQ(train_again.exit_code, 0) << train_again.err;

@@ -220,7 +220,7 @@ TEST(CtrlC, WhileLoadingEndsWithAWord) {
   for (const Arguments& arguments :
        {Arguments{"train", "--data", much, "--arch", small_net, "--run", "run", "-o", "out.onnx"},
         Arguments{"refine", "base.onnx", "--data", much, "--run", "run", "-o", "out.onnx"},
-        Arguments{"svm", "--data", much, "-o", "out.onnx"}}) {
+        Arguments{"svm", "--data", much, "-o", "out.onnx"}, Arguments{"eval", "base.onnx", "--data", much}}) {
     Process process(folder.path(), arguments);
     wait_until([&] { return process.handles(SIGINT); });
     process.send(SIGINT);

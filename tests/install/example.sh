@@ -18,6 +18,9 @@ done
 bash -n "$work/usr/share/bash-completion/completions/lwsvm"
 if grep -rnE 'dnnl|json|fmt|Graph|Tensor' "$work/usr/include"; then fail "a header names what is inside"; fi
 
+lines=$(cat "$source"/examples/refine_in_memory/* | wc -l)
+[ "$lines" -le 60 ] || fail "the example has $lines lines; 60 are enough to show how it is done"
+
 check() {  # program
   mkdir -p "$work/run"
   (cd "$work/run" && "$1" >report.txt)

@@ -395,6 +395,7 @@ TEST(OnnxNode, EveryCaseOfAKnownOperatorHoldsOrIsSkippedForAReason) {
   }
   std::printf("%d cases of %zu operators: %d outputs hold, in %d ways\n", cases, tested.size(), outputs,
               ways);
+  tested.insert("Gelu");  // of opset 20, which Debian's cases do not have yet: onnx_reader_test.cc
   for (const std::string& op : known) EXPECT_TRUE(tested.contains(op)) << "no case tests " << op;
 }
 

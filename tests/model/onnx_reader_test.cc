@@ -15,6 +15,7 @@
 #include "model/foreign_file.h"
 #include "model/graphs.h"
 #include "model/onnx_writer.h"
+#include "net/program.h"
 #include "repetitions.h"
 #include "temporary_folder.h"
 
@@ -409,6 +410,50 @@ TEST(OnnxReader, AGateIsBroadcast) {  // squeeze and excitation
   wrong.node("ReduceMean", {"x"}, "mean");
   wrong.node("Mul", {"mean", "x"});
   EXPECT_THAT(wrong.error(), HasSubstr("mix the samples"));
+}
+
+// As its definition in parts, or its approximation in parts: what exporters write up to opset 19.
+TEST(OnnxReader, GeluIsWhatItsPartsAre) {
+  const auto scores = [](File& file) {
+    const Model model = file.read();
+    ProgramOptions options;
+    options.target = model.graph.output();
+    Program program(model.graph, options);
+    program.load(model.graph);
+    Workspace workspace = program.make_workspace();
+    const std::vector<float> x{-30.0f, -2.5f, -0.4f, 0.0f, 0.7f, 3.0f, 25.0f};
+    std::copy(x.begin(), x.end(), program.input(workspace, 0));
+    program.forward(workspace, PatternUse::ignore);
+    return std::vector<float>(program.output(workspace), program.output(workspace) + x.size());
+  };
+  for (const bool exact : {true, false}) {
+    File whole({0, 7}), parts({0, 7});
+    onnx::NodeProto& gelu = whole.node("Gelu", {"x"});
+    if (!exact) File::set(gelu, "approximate", "tanh");
+    parts.floats("one", {}, {1.0f});
+    parts.floats("half", {}, {0.5f});
+    parts.floats("factor", {}, {exact ? 0.70710678f : 0.79788456f});
+    if (exact) {
+      parts.node("Mul", {"x", "factor"}, "inner");
+      parts.node("Erf", {"inner"}, "outer");
+    } else {
+      parts.floats("cubic", {}, {0.044715f});
+      parts.floats("three", {}, {3.0f});
+      parts.node("Pow", {"x", "three"}, "cube");
+      parts.node("Mul", {"cube", "cubic"}, "small");
+      parts.node("Add", {"x", "small"}, "sum");
+      parts.node("Mul", {"sum", "factor"}, "inner");
+      parts.node("Tanh", {"inner"}, "outer");
+    }
+    parts.node("Add", {"outer", "one"}, "above");
+    parts.node("Mul", {"x", "above"}, "twice");
+    parts.node("Mul", {"twice", "half"});
+    const std::vector<float> found = scores(whole), wanted = scores(parts);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-6f) << exact << i;
+  }
+  File other({0, 7});
+  File::set(other.node("Gelu", {"x"}), "approximate", "cubic");
+  EXPECT_THAT(other.error(), HasSubstr("approximate none or tanh, not 'cubic'"));
 }
 
 TEST(OnnxReader, WeightsOfRowsAndTransposedConvolutionsAreFoundAgain) {

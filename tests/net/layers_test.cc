@@ -236,8 +236,9 @@ TEST(Smooth, FollowTheirDefinitions) {
 }
 
 TEST(Frozen, FunctionsFollowTheirDefinitions) {
-  for (const Function function : {Function::elu, Function::selu, Function::celu, Function::softplus,
-                                  Function::softsign, Function::erf, Function::exp}) {
+  for (const Function function :
+       {Function::elu, Function::selu, Function::celu, Function::softplus, Function::softsign, Function::erf,
+        Function::gelu, Function::gelu_tanh, Function::exp}) {
     const auto made = layer<FunctionLayer>(function, 0.7f, 1.3f);
     expect_layer_like_naive(made, {{3, 5, 7}}, std::string(to_string(made->kind())));
   }

@@ -254,6 +254,10 @@ double value_of(const FunctionLayer& layer, double x) {
       return x / (1 + std::abs(x));
     case lwsvm::Function::erf:
       return std::erf(x);
+    case lwsvm::Function::gelu:
+      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    case lwsvm::Function::gelu_tanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * std::pow(x, 3)))) / 2;
     case lwsvm::Function::exp:
       return std::exp(x);
     case lwsvm::Function::sqrt:

@@ -1,6 +1,7 @@
 #include "net/layers/frozen_layers.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 
@@ -11,6 +12,11 @@ namespace {
 struct Functions {
   Function function;
   double a, b;
+
+  static constexpr double kRootTwo = std::numbers::sqrt2, kTwoOverRootPi = 2 * std::numbers::inv_sqrtpi;
+  static constexpr double kGeluCubic = 0.044715;
+
+  static double gelu_inner(double x) { return kTwoOverRootPi / kRootTwo * (x + kGeluCubic * x * x * x); }
 
   double value(double x) const {
     switch (function) {
@@ -26,6 +32,10 @@ struct Functions {
         return x / (1 + std::abs(x));
       case Function::erf:
         return std::erf(x);
+      case Function::gelu:
+        return 0.5 * x * std::erfc(-x / kRootTwo);
+      case Function::gelu_tanh:
+        return 0.5 * x * (1 + std::tanh(gelu_inner(x)));
       case Function::exp:
         return std::exp(x);
       case Function::sqrt:
@@ -41,7 +51,6 @@ struct Functions {
   }
 
   double slope(double x) const {
-    constexpr double kTwoOverRootPi = 1.1283791670955126;
     switch (function) {
       case Function::elu:
         return x < 0 ? a * std::exp(x) : 1;
@@ -57,6 +66,13 @@ struct Functions {
         return 1 / ((1 + std::abs(x)) * (1 + std::abs(x)));
       case Function::erf:
         return kTwoOverRootPi * std::exp(-x * x);
+      case Function::gelu:
+        return 0.5 * std::erfc(-x / kRootTwo) + x * kTwoOverRootPi / (2 * kRootTwo) * std::exp(-0.5 * x * x);
+      case Function::gelu_tanh: {
+        const double y = std::tanh(gelu_inner(x));
+        const double inner_slope = kTwoOverRootPi / kRootTwo * (1 + 3 * kGeluCubic * x * x);
+        return 0.5 * (1 + y) + 0.5 * x * (1 - y * y) * inner_slope;
+      }
       case Function::exp:
         return std::exp(x);
       case Function::sqrt:
@@ -186,6 +202,9 @@ LayerKind FunctionLayer::kind() const {
       return LayerKind::softsign;
     case Function::erf:
       return LayerKind::erf;
+    case Function::gelu:
+    case Function::gelu_tanh:
+      return LayerKind::gelu;
     case Function::exp:
       return LayerKind::exp;
     case Function::sqrt:

@@ -18,6 +18,8 @@ enum class Function {
   softplus,  // log(1 + exp(x))
   softsign,  // x / (1 + |x|)
   erf,
+  gelu,       // x (1 + erf(x / sqrt 2)) / 2
+  gelu_tanh,  // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
   exp,
   sqrt,
   power,             // x^a
