@@ -31,6 +31,7 @@ struct Command {
 
 Command add_train(CLI::App& app, Common& common);
 Command add_refine(CLI::App& app, Common& common);
+Command add_adapt(CLI::App& app, Common& common);
 Command add_reproduce(CLI::App& app, Common& common);
 Command add_svm(CLI::App& app, Common& common);
 Command add_eval(CLI::App& app, Common& common);

@@ -120,6 +120,7 @@ class Reader {
     for (int i : rest) import(proto_.node(i));
     set_output();
     source.parameters = stored_parameters(state_);
+    source.output = state_.output;
     Model result;
     result.graph = std::move(state_.graph);
     read_info(result.info);
