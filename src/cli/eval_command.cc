@@ -1,6 +1,7 @@
 // lwsvm eval: loss, objective and accuracy of a network on a data set.
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "data/margin_csv.h"
 #include "lwsvm/evaluate.h"
@@ -20,7 +21,14 @@ int eval(const Common& common, const EvalOptions& options) {
   Terminal terminal(stderr, common.quiet);
   const Network network = Network::load(options.model, options.output_name);
   const run::TaskOptions& task = options.task;
-  const Data data = Data::load(task.data, common.data_dir);
+  const run::RunContext context = run_context(common, terminal);
+  LoadSettings load{common.data_dir, run::photo_settings(task.photos, context), common.threads};
+  load.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
+  load.on_progress = [&](const std::string& what, std::int64_t part, std::int64_t whole) {
+    terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
+  };
+  const InterruptGuard guard;
+  const Data data = Data::load(task.data, network, load);
   EvaluateSettings settings = options.settings;
   settings.task.validation = task.validation;
   settings.task.split_seed = task.split_seed;
@@ -51,7 +59,7 @@ Command add_eval(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", options->model, "ONNX file")->required();
   add_output_name_option(*sub, options->output_name);
-  add_task_options(*sub, options->task);
+  add_task_options(*sub, options->task, common);
   add_loss_option(*sub, options->task.loss);
   add_normalize_options(*sub, settings.pixels);
   add_anyway_option(*sub, settings.pixels);

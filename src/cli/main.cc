@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
                                 add_svm(app, common),   add_eval(app, common),   add_inspect(app, common),
                                 add_report(app, common)};
   for (Command& command : add_data(app, common)) commands.push_back(std::move(command));
+  for (Command& command : add_cache(app, common)) commands.push_back(std::move(command));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

@@ -201,6 +201,8 @@ run::TaskOptions task_options(const RunHistory& run, const RunPaths& paths, cons
   if (data_dir.empty() && !options.data_dir.empty())
     options.data_dir = paths.resolve(options.data_dir).string();
   options.validation = run.text_setting("val");
+  // How photos are cut is in the network's file; runs of older versions say nothing of them.
+  if (const auto skip = run.setting("skip_bad"); skip.is_boolean()) options.photos.skip_bad = skip;
   if (const auto seed = run.setting("split_seed"); seed.is_number_unsigned()) options.split_seed = seed;
   return options;
 }
@@ -212,7 +214,8 @@ ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
       normalized != after.info.metadata.end())
     before.info.metadata.insert(*normalized);
-  const run::Task task(task_options(run, paths, options.data_dir), &after.info);
+  const run::TaskOptions wanted = task_options(run, paths, options.data_dir);
+  const run::Task task(wanted, &after.info, run::load_for(&after, wanted, {}));
   const Threads threads(options.threads);
   PixelSettings pixels;
   pixels.anyway = true;

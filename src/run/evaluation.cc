@@ -29,7 +29,9 @@ struct Subject {
 
   Subject(const EvaluateJob& job, const RunContext& context, RunInput input)
       : model(given(input)),
-        task(task_of(job, context, model.info), &model.info, std::move(input.data)),
+        task(task_of(job, context, model.info), &model.info,
+             input.data ? std::move(input.data)
+                        : load_for(&model, task_of(job, context, model.info), context)),
         samples(task.part(job.split)),
         threads(start_threads(context.threads, *context.messages)) {
     fit_input(model, job.pixels, task.data, threads, *context.messages);
