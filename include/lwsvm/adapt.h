@@ -30,7 +30,8 @@ struct AdaptSettings {
   bool keep_input = false;         // normalisation stays with the network's users
   double time_limit = 0;           // seconds of everything; 0: none
   std::uint64_t memory = std::uint64_t{4} << 30;  // for features, and for an open layer
-  std::string cache{};                            // folder for features; empty: they are not kept
+  std::string cache{};  // folder where features are kept for the next call; empty: the XDG cache folder
+  std::uint64_t cache_limit = std::uint64_t{20} << 30;  // bytes; 0: they are not kept
   bool half_features = false;                     // as float16
   int batch = 200;
   std::uint64_t seed = 0;

@@ -47,7 +47,7 @@ Command add_adapt(CLI::App& app, Common& common) {
   sub->footer(kAdaptFooter);
   sub->add_option("network", job->input, "ONNX file of a trained network");
   add_output_name_option(*sub, job->output_name);
-  add_task_options(*sub, job->task);
+  add_task_options(*sub, job->task, common);
   add_augment_option(*sub, job->task);
   add_normalize_options(*sub, job->pixels);
   sub->add_option("-o,--output", job->output, "ONNX file to write (default: NAME.adapted.onnx)");
@@ -61,7 +61,6 @@ Command add_adapt(CLI::App& app, Common& common) {
                 "file, which takes pixels 0..255");
   sub->add_option("--time-limit", job->time_limit, "such as 10m or 1h30m");
   sub->add_option("--memory", job->memory, "half for features, half for an open layer")->capture_default_str();
-  sub->add_option("--cache", job->cache, "folder for features, found again by the next command");
   sub->add_flag("--float16", job->half_features, "keep features as float16: half the space");
   sub->add_option("--batch", job->batch, "samples whose steps are chosen together")->capture_default_str();
   sub->add_option("--seed", job->seed, "order of the samples")->check(whole_number())->capture_default_str();

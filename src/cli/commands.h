@@ -35,6 +35,7 @@ Command add_refine(CLI::App& app, Common& common);
 Command add_adapt(CLI::App& app, Common& common);
 Command add_reproduce(CLI::App& app, Common& common);
 Command add_svm(CLI::App& app, Common& common);
+Command add_classify(CLI::App& app, Common& common);
 Command add_eval(CLI::App& app, Common& common);
 Command add_inspect(CLI::App& app, Common& common);
 Command add_report(CLI::App& app, Common& common);

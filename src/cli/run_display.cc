@@ -78,12 +78,6 @@ void RunDisplay::on_pass(int pass, const NetworkQuality& q, double seconds) {
       q.val_accuracy < 0 ? "" : fmt::format("  val {:.2f}%", 100 * q.val_accuracy), format_duration(seconds));
 }
 
-void RunDisplay::on_features(std::int64_t done, std::int64_t total) {
-  if (!bar_) bar_.emplace(terminal_, "features", static_cast<std::uint64_t>(total));
-  if (bar_->due()) bar_->update(static_cast<std::uint64_t>(done), "samples");
-  if (done == total) bar_.reset();
-}
-
 void RunDisplay::on_race(double eta, double objective) {
   terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", eta, objective);
 }

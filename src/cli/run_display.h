@@ -24,8 +24,6 @@ class RunDisplay final : public run::RunObserver {
   void on_update(const LayerUpdate& update, double seconds) override;
   void on_pass(int pass, const NetworkQuality& quality, double seconds) override;
 
-  void on_features(std::int64_t done, std::int64_t total) override;
-
   void on_race(double eta, double objective) override;
 
  private:

@@ -21,7 +21,6 @@ struct AdaptJob {
   std::string lambda;              // empty: by validation
   bool balance = false, keep_input = false;
   std::string memory = "4G", time_limit;
-  std::string cache;  // folder for features; empty: none
   bool half_features = false;
   int batch = 200;
   std::uint64_t seed = 0;

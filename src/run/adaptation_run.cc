@@ -135,6 +135,7 @@ Model transplanted(const AdaptJob& job, const Model& original, const DataSet& da
   model.info.classes = data.classes;
   model.info.class_names = data.class_names;
   model.info.data = data.name;
+  note_photos(data, model.info);
   model.info.metadata["lwsvm.loss"] = "svm";
   model.info.metadata["lwsvm.adapted_from"] = fs::path(job.input).filename().string();
   return model;
@@ -170,7 +171,8 @@ class AdaptSamples {
   AdaptSamples(const AdaptJob& job, const Model& model, int cut, const Task& task, const Threads& threads,
                const RunContext& context)
       : all_(task.data, parse_augmentation(job.task.augment, task.data.shape)),
-        store_(model.graph, cut, all_, options(job, model, cut, task, context), threads),
+        cache_(context.cache, context.cache_limit),
+        store_(model.graph, cut, all_, options(job, model, cut, task, context, all_, cache_), threads),
         training_(view(task.split.train, true)),
         validation_(task.data.validation.empty() ? view(task.split.validation, false)
                                                  : FeatureView(store_, all_, all_.of_validation())),
@@ -185,18 +187,16 @@ class AdaptSamples {
 
  private:
   static FeatureOptions options(const AdaptJob& job, const Model& model, int cut, const Task& task,
-                                const RunContext& context) {
+                                const RunContext& context, const AllSamples& all, const CacheFolder& cache) {
     FeatureOptions options;
     options.half = job.half_features;
     options.memory = parse_bytes(job.memory, "memory") / 2;
-    if (!job.cache.empty()) {
-      options.key = feature_key(model, cut, task, job);
-      options.file = fs::path(job.cache) / (options.key.substr(0, 32) + ".features");
-    } else {
-      options.key = std::string(64, '0');
-    }
+    options.cache = &cache;
+    options.key = cache.usable() ? feature_key(model, cut, task, job) : std::string(64, '0');
+    options.description = fmt::format("{} samples of {} at '{}' of {}", all.size(), task.data.name,
+                                      model.graph.node(cut).name, fs::path(job.input).filename().string());
     options.progress = [&context](std::int64_t done, std::int64_t total) {
-      for (RunObserver* observer : context.observers) observer->on_features(done, total);
+      context.messages->progress("features", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(total));
     };
     return options;
   }
@@ -205,6 +205,7 @@ class AdaptSamples {
   }
 
   AllSamples all_;
+  CacheFolder cache_;
   FeatureStore store_;
   FeatureView training_, validation_, left_out_, test_;
 };
@@ -501,7 +502,11 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
                               : read_onnx(job.input, job.output_name);
   const TaskOptions asked = origin.task(job.task);
   std::shared_ptr<const DataSet> data = std::move(input.data);
-  if (!data) data = std::make_shared<const DataSet>(load_data(asked.data, asked.data_dir));
+  if (!data) {
+    LoadOptions how = load_options(photo_settings(asked.photos, context), &model, context, !saved);
+    how.data_dir = asked.data_dir;
+    data = std::make_shared<const DataSet>(load_data(asked.data, how));
+  }
   stop_if_interrupted("loading the data");
   const Task task(with_validation(asked, *data), nullptr, data);
   if (saved) check_same_data(*saved, task);
@@ -554,6 +559,10 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
                  model, tail, tail.tail_node(head), start, state};
   if (!state.head_solved) {
     solve_new_layer(run, recording.recorder());
+    if (!job.run_folder.empty()) {
+      tail.put_back(model.graph);
+      write_onnx(model, fs::path(job.run_folder) / kHeadFile);
+    }
     recording.save();
   }
   messages.line("new last layer: {}", to_string(state.head));

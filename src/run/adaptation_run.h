@@ -14,6 +14,9 @@
 
 namespace lwsvm::run {
 
+// In the run folder: the network with its new last layer, before any other was touched.
+inline constexpr const char* kHeadFile = "head.onnx";
+
 struct Adapted {
   AdaptSummary summary;
   Model model;

@@ -1,9 +1,5 @@
 #include "run/feature_store.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -27,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr char kMagic[8] = {'L', 'W', 'S', 'V', 'M', 'F', 'E', 'A'};
 constexpr std::uint32_t kFeatureVersion = 1;
 constexpr std::size_t kKeyBytes = 64;
+constexpr const char* kFeatureKind = "features";
 
 struct FeatureHeader {
   char magic[8];
@@ -81,8 +78,9 @@ std::uint32_t crc_of(std::uint32_t before, const void* data, std::size_t bytes) 
 // Writes rows as they come, and the sum at the end.
 class FeatureFile {
  public:
-  FeatureFile(const FeatureOptions& options, const FeatureHeader& header)
-      : file_(options.file), half_(options.half) {
+  FeatureFile(const fs::path& path, const FeatureOptions& options, const FeatureHeader& header)
+      : file_(path), half_(options.half) {
+    file_.write(cache_head(kFeatureKind, options.description));
     put(&header, sizeof header);
   }
   void add(const float* values, std::size_t count) {
@@ -159,12 +157,9 @@ std::vector<std::int32_t> AllSamples::of_test() const {
 FeatureStore::FeatureStore(const Graph& network, int node, const SampleSource& samples,
                            const FeatureOptions& options, const Threads& threads)
     : rows_(samples.size()), width_(element_count(network.node(node).shape)), half_(options.half) {
-  found_ = !options.file.empty() && open_file(options);
+  if (options.cache && options.cache->usable())
+    found_ = open_file(options, options.cache->path(kFeatureKind, options.key.substr(0, 32)));
   if (!found_) compute(network, node, samples, options, threads);
-}
-
-FeatureStore::~FeatureStore() {
-  if (map_) ::munmap(const_cast<char*>(map_), mapped_);
 }
 
 std::uint64_t FeatureStore::bytes() const {
@@ -172,50 +167,53 @@ std::uint64_t FeatureStore::bytes() const {
 }
 
 // Believed only if header, length and sum are right. What fits is then read into memory.
-bool FeatureStore::open_file(const FeatureOptions& options) {
-  const int descriptor = ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
+bool FeatureStore::open_file(const FeatureOptions& options, const fs::path& path) {
+  std::error_code ignored;
   const FeatureHeader header = header_for(options, rows_, width_);
-  const std::size_t expected = sizeof header + bytes() + sizeof(std::uint32_t);
-  struct stat status{};
-  void* map = MAP_FAILED;
-  if (::fstat(descriptor, &status) == 0 && static_cast<std::size_t>(status.st_size) == expected)
-    map = ::mmap(nullptr, expected, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  ::close(descriptor);
-  if (map == MAP_FAILED) return false;
-  map_ = static_cast<const char*>(map);
-  mapped_ = expected;
-  ::madvise(map, expected, MADV_SEQUENTIAL);
+  const std::size_t expected = kCacheHead + sizeof header + bytes() + sizeof(std::uint32_t);
+  if (fs::file_size(path, ignored) != expected || ignored) return false;
+  std::unique_ptr<const MappedFile> file;
+  try {
+    file = std::make_unique<const MappedFile>(path);
+  } catch (const Error&) {
+    return false;
+  }
+  if (file->bytes().size() != expected) return false;
+  const std::uint8_t* begin = file->bytes().data() + kCacheHead;
+  const std::size_t checked = sizeof header + bytes();
   std::uint32_t stored = 0;
-  std::memcpy(&stored, map_ + expected - sizeof stored, sizeof stored);
-  const bool sound = std::memcmp(map_, &header, sizeof header) == 0 &&
-                     crc_of(0, map_, expected - sizeof stored) == stored;
-  const bool fits = static_cast<std::uint64_t>(rows_ * width_) * sizeof(float) <= options.memory;
-  if (sound && fits) {
-    AlignedBuffer<float> values(static_cast<std::size_t>(rows_ * width_));
-    for (std::int64_t row = 0; row < rows_; ++row) read(row, values.data() + row * width_);
-    values_ = std::move(values);
-  }
-  if (!sound || fits) {
-    ::munmap(map, expected);
-    map_ = nullptr;
-  } else {
-    ::madvise(map, expected, MADV_NORMAL);
-  }
-  return sound;
+  std::memcpy(&stored, begin + checked, sizeof stored);
+  if (std::memcmp(begin, &header, sizeof header) != 0 || crc_of(0, begin, checked) != stored) return false;
+  CacheFolder::touch(path);
+  file_ = std::move(file);
+  if (static_cast<std::uint64_t>(rows_ * width_) * sizeof(float) > options.memory) return true;
+  AlignedBuffer<float> values(static_cast<std::size_t>(rows_ * width_));
+  for (std::int64_t row = 0; row < rows_; ++row) read(row, values.data() + row * width_);
+  values_ = std::move(values);
+  file_.reset();
+  return true;
 }
 
 void FeatureStore::compute(const Graph& network, int node, const SampleSource& samples,
                            const FeatureOptions& options, const Threads& threads) {
   const bool fits = static_cast<std::uint64_t>(rows_ * width_) * sizeof(float) <= options.memory;
-  if (!fits && options.file.empty())
+  fs::path path;
+  if (options.cache && options.cache->usable())
+    path = options.cache->path(kFeatureKind, options.key.substr(0, 32));
+  if (!path.empty() && !options.cache->make_room(path, bytes() + 1024)) path.clear();
+  if (!fits && path.empty())
     fail("features",
-         "the values of layer '{}' for {} samples do not fit into --memory, and there is no --cache folder "
-         "for them; give more memory, or a folder",
+         "the values of layer '{}' for {} samples do not fit into --memory, and the --cache folder cannot take "
+         "them; give more memory, another folder, or a larger --cache-limit",
          network.node(node).name, rows_);
   std::unique_ptr<FeatureFile> file;
-  if (!options.file.empty())
-    file = std::make_unique<FeatureFile>(options, header_for(options, rows_, width_));
+  if (!path.empty()) {
+    try {
+      file = std::make_unique<FeatureFile>(path, options, header_for(options, rows_, width_));
+    } catch (const Error&) {  // only a later command would miss it
+      if (!fits) throw;
+    }
+  }
   if (fits) values_ = AlignedBuffer<float>(static_cast<std::size_t>(rows_ * width_));
 
   // Blocks of whole chunks of the evaluator, so that a row's bits do not depend on the blocks.
@@ -241,16 +239,17 @@ void FeatureStore::compute(const Graph& network, int node, const SampleSource& s
   if (!file) return;
   file->finish();
   file.reset();
-  if (!fits && !open_file(options))
-    fail("features", "{}: what was written there cannot be read back; is the disk full?", options.file.string());
+  if (!fits && !open_file(options, path))
+    fail("features", "{}: what was written there cannot be read back; is the disk full?", path.string());
 }
 
 void FeatureStore::read(std::int64_t row, float* target) const {
-  if (!map_) {
+  if (!file_) {
     std::copy_n(values_.data() + row * width_, width_, target);
     return;
   }
-  const char* at = map_ + sizeof(FeatureHeader) + static_cast<std::size_t>(row * width_) * (half_ ? 2 : 4);
+  const std::uint8_t* at = file_->bytes().data() + kCacheHead + sizeof(FeatureHeader) +
+                           static_cast<std::size_t>(row * width_) * (half_ ? 2 : 4);
   if (!half_) {
     std::memcpy(target, at, static_cast<std::size_t>(width_) * sizeof(float));
     return;

@@ -3,9 +3,10 @@
 //   number t N + i   transform t of training sample i, of N      (t = 0: as it is)
 //   then             the validation samples that come with the data, then the test samples
 //
-// so that it does not depend on how the training set is split. In a file, if one is named, that the next
-// command finds again:
+// so that it does not depend on how the training set is split. In a file of the cache folder, if there is one,
+// that the next command finds again (base/cache_folder.h):
 //
+//   the cache's head
 //   "LWSVMFEA"  u32 version  u32 bytes per number (4 or 2)  u64 samples  u64 numbers per sample  64 bytes of key
 //   the numbers, row by row
 //   u32 CRC-32 of everything before it
@@ -21,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_folder.h"
+#include "base/mapped_file.h"
 #include "base/sample_source.h"
 #include "data/augment.h"
 #include "data/dataset.h"
@@ -52,10 +55,11 @@ class AllSamples final : public SampleSource {
 };
 
 struct FeatureOptions {
-  std::filesystem::path file;       // empty: none
-  std::string key;                  // of 64 characters: what the numbers depend on
-  bool half = false;                // float16 in the file
-  std::uint64_t memory = ~0ull;     // that they may take; beyond it they stay in the file
+  const CacheFolder* cache = nullptr;  // null: none
+  std::string key;                     // of 64 characters: what the numbers depend on
+  std::string description;             // for people, in the file's head
+  bool half = false;                   // float16 in the file
+  std::uint64_t memory = ~0ull;        // that they may take; beyond it they stay in the file
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
@@ -64,27 +68,25 @@ class FeatureStore {
   // Finds the file or computes the values of `node`; throws Interrupted at Ctrl-C.
   FeatureStore(const Graph& network, int node, const SampleSource& samples, const FeatureOptions& options,
                const Threads& threads);
-  ~FeatureStore();
   FeatureStore(const FeatureStore&) = delete;
   FeatureStore& operator=(const FeatureStore&) = delete;
 
   std::int64_t size() const { return rows_; }
   std::int64_t width() const { return width_; }
   bool found() const { return found_; }         // in the file, nothing was computed
-  bool in_file() const { return map_ != nullptr; }  // else in memory
+  bool in_file() const { return file_ != nullptr; }  // else in memory
   std::uint64_t bytes() const;
   void read(std::int64_t row, float* target) const;
 
  private:
-  bool open_file(const FeatureOptions& options);
+  bool open_file(const FeatureOptions& options, const std::filesystem::path& path);
   void compute(const Graph& network, int node, const SampleSource& samples, const FeatureOptions& options,
                const Threads& threads);
 
   std::int64_t rows_, width_;
   bool found_ = false, half_ = false;
   AlignedBuffer<float> values_;  // in memory
-  const char* map_ = nullptr;    // or the file
-  std::size_t mapped_ = 0;
+  std::unique_ptr<const MappedFile> file_;  // or here
 };
 
 // Some rows of a store as samples.

@@ -33,9 +33,6 @@ class RunObserver {
   virtual void on_update(const LayerUpdate& /*update*/, double /*seconds*/) {}
   virtual void on_pass(int /*pass*/, const NetworkQuality& /*quality*/, double /*seconds*/) {}
 
-  // An adaptation: samples that have gone through the frozen part.
-  virtual void on_features(std::int64_t /*done*/, std::int64_t /*total*/) {}
-
   // Either.
   virtual void on_race(double /*eta*/, double /*objective*/) {}  // a short run to find the radius of steps
   virtual void on_safe_point(bool /*epoch_ended*/) {}            // the state may be saved here
