@@ -23,10 +23,6 @@ constexpr std::uint64_t kMaxPhotoFile = std::uint64_t{1} << 30;
 constexpr int kMaxSide = 16384;
 constexpr int kUsualCrop = 224, kUsualShortSide = 256;
 
-// After a reduced decoding there must be so many pixels left for each one wanted, side by side: what the DCT
-// leaves out is then far beyond what the triangle lets through. docs/photos.md has what that costs.
-constexpr double kReserve = 2.0;
-
 constexpr bool swaps_sides(int orientation) {
   return orientation >= 5;
 }
@@ -184,7 +180,7 @@ int jpeg_reduction(int width, int height, int orientation, const PhotoGeometry& 
   const double spare =
       std::min(static_cast<double>(width) / size.width, static_cast<double>(height) / size.height);
   int reduction = 1;
-  while (reduction < 8 && spare >= 2 * reduction * kReserve) reduction *= 2;
+  while (reduction < 8 && spare >= 2 * reduction * kJpegReserve) reduction *= 2;
   return reduction;
 }
 

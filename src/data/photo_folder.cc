@@ -386,8 +386,8 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
     begin += count;
   }
   const std::vector<std::string>& names = order ? options.class_names : list.class_names;
-  DataSet data = make_data_set(kPhotoPlace, source, geometry.shape(), std::move(parts[0]), std::move(parts[2]),
-                               static_cast<int>(names.size()), std::move(parts[1]));
+  DataSet data = make_data_set(kPhotoPlace, source, geometry.shape(), std::move(parts[0]),
+                               std::move(parts[2]), static_cast<int>(names.size()), std::move(parts[1]));
   data.class_names = names;
   data.photos = to_text(geometry);
   return data;
