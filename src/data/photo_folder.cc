@@ -115,6 +115,11 @@ PhotoRecord decoded(const PhotoFile& file, const PhotoGeometry& geometry, const 
                     std::uint8_t* sample) {
   PhotoRecord record;
   record.identity = identity_of(file);
+  if (!file.regular) {  // a pipe would keep us waiting
+    record.fate = PhotoFate::no_photo;
+    record.remark = "not a regular file";
+    return record;
+  }
   try {
     if (!file.problem.empty()) fail(kPhotoPlace, "{}: {}", file.path.string(), file.problem);
     const std::vector<std::uint8_t> bytes = read_photo_file(file.path);
@@ -219,8 +224,9 @@ class PhotoLoader {
       }
       records[i] = decoded(list_.files[i], geometry_, limits, sample);
     });
+    const std::int64_t kept = std::ranges::count(records, PhotoFate::kept, &PhotoRecord::fate);
     messages_.line(
-        "decoded {} photos to {} in {}{}", format_count(static_cast<std::int64_t>(records.size() - reused)),
+        "decoded {} photos to {} in {}{}", format_count(kept - static_cast<std::int64_t>(reused.load())),
         to_string(geometry_.shape()), format_duration(clock.seconds()),
         reused > 0
             ? fmt::format("; {} were in the cache", format_count(static_cast<std::int64_t>(reused.load())))

@@ -70,13 +70,14 @@ std::vector<std::pair<PhotoPart, fs::path>> part_folders(const fs::path& root) {
 }
 
 PhotoFile look_at(const fs::path& path, std::string name, PhotoPart part, std::int32_t label) {
-  PhotoFile file{path, std::move(name), part, label, 0, 0, ""};
+  PhotoFile file{path, std::move(name), part, label, 0, 0, true, ""};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     file.problem = errno == ENOENT  ? "there is no such file, or a link leads nowhere"
                    : errno == ELOOP ? "a link that leads in a circle"
                                     : std::strerror(errno);
   } else {
+    file.regular = S_ISREG(status.st_mode);
     file.bytes = static_cast<std::uint64_t>(status.st_size);
     file.modified = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
