@@ -19,8 +19,9 @@ struct EvalOptions {
 
 int eval(const Common& common, const EvalOptions& options) {
   Terminal terminal(stderr, common.quiet);
-  const Network network = Network::load(options.model, options.output_name);
   const run::TaskOptions& task = options.task;
+  const ImageSize size = run::asked_size(task.photos);
+  const Network network = Network::load(options.model, options.output_name, size.height, size.width);
   const run::RunContext context = run_context(common, terminal);
   LoadSettings load{common.data_dir, run::photo_settings(task.photos, context), common.threads};
   load.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };

@@ -209,7 +209,8 @@ run::TaskOptions task_options(const RunHistory& run, const RunPaths& paths, cons
 
 ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPaths paths(run.folder);
-  Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
+  Model after = read_onnx(run.output),
+        before = read_onnx(run.input, noted_output(after.info), noted_size(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
   if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
       normalized != after.info.metadata.end())
