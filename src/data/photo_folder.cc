@@ -70,9 +70,15 @@ void for_all(std::size_t count, int threads, const std::string& what, Messages& 
   }
   while (!ended.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) {
     lock.unlock();
-    messages.progress(what, done, count);
     if (interrupted()) stop = true;
-    lock.lock();
+    try {
+      messages.progress(what, done, count);
+      lock.lock();
+    } catch (...) {  // of the caller's own callback
+      lock.lock();
+      if (!problem) problem = std::current_exception();
+      stop = true;
+    }
   }
   lock.unlock();
   for (std::thread& worker : workers) worker.join();
@@ -370,6 +376,9 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
   tell_left_out(list, store.records, options.photos.skip_bad, *options.messages);
 
   const auto order = renumbered(list.class_names, options.class_names);
+  if (!order && list.class_names.size() < 2)
+    fail(kPhotoPlace, "{}: there is one class, {}; two or more are needed, a folder each", path.string(),
+         list.class_names.front());
   std::vector<std::int32_t> labels[3];
   std::vector<std::size_t> learnt_from(list.class_names.size());
   for (std::size_t i = 0; i < list.files.size(); ++i) {
