@@ -4,7 +4,7 @@
 #   scripts/install-deps.sh build    compiler, CMake, libraries; npm, and uPlot, which draws the report's curves
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
 #   scripts/install-deps.sh test     demo + Python's onnx, numpy and Pillow, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
-#   scripts/install-deps.sh bench    test + PyTorch
+#   scripts/install-deps.sh bench    test + PyTorch and torchvision
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
 #
@@ -29,7 +29,7 @@ test=(
   chromium=cmd:chromium python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
   python3-pil=py:PIL   liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
-bench=(python3-torch=py:torch)
+bench=(python3-torch=py:torch python3-torchvision=py:torchvision)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
 

@@ -33,7 +33,7 @@ int classify_photos(const Common& common, const ClassifyOptions& options) {
         classes.push_back({{"label", score.label}, {"name", score.name}, {"score", score.score}});
       photos.push_back({{"file", photo.file}, {"classes", classes}});
     }
-    fmt::print("{}\n", json_text({{"model", options.model}, {"photos", photos}}));
+    fmt::print("{}\n", json_text(nlohmann::ordered_json{{"model", options.model}, {"photos", photos}}));
     return done;
   }
   for (const ClassifiedPhoto& photo : found) {

@@ -32,16 +32,19 @@ std::string class_table(const EvaluateSummary& found) {
 
 int eval(const Common& common, const EvalOptions& options) {
   Terminal terminal(stderr, common.quiet);
-  const Network network = Network::load(options.model, options.output_name);
   const run::TaskOptions& task = options.task;
+  const ImageSize size = run::asked_size(task.photos);
+  const Network network = Network::load(options.model, options.output_name, size.height, size.width);
   const run::RunContext context = run_context(common, terminal);
   LoadSettings load{common.data_dir, run::photo_settings(task.photos, context), common.threads};
   load.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
   load.on_progress = [&](const std::string& what, std::int64_t part, std::int64_t whole) {
     terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
   };
-  const InterruptGuard guard;
-  const Data data = Data::load(task.data, network, load);
+  const Data data = [&] {
+    const InterruptGuard guard;  // decoding photos ends cleanly; the evaluation has nothing to save
+    return Data::load(task.data, network, load);
+  }();
   EvaluateSettings settings = options.settings;
   settings.task.validation = task.validation;
   settings.task.split_seed = task.split_seed;

@@ -21,11 +21,8 @@ namespace {
 
 constexpr std::uint64_t kMaxPhotoFile = std::uint64_t{1} << 30;
 constexpr int kMaxSide = 16384;
+constexpr int kMaxResized = 1 << 30;  // of the long side, before the centre is cut out
 constexpr int kUsualCrop = 224, kUsualShortSide = 256;
-
-// After a reduced decoding there must be so many pixels left for each one wanted, side by side: what the DCT
-// leaves out is then far beyond what the triangle lets through. docs/photos.md has what that costs.
-constexpr double kReserve = 2.0;
 
 constexpr bool swaps_sides(int orientation) {
   return orientation >= 5;
@@ -174,8 +171,11 @@ void check_photo_size(const std::string& name, std::int64_t width, std::int64_t 
 PhotoSize resized_size(int width, int height, const PhotoGeometry& geometry) {
   if (geometry.short_side == 0) return {geometry.width, geometry.height};
   const std::int64_t side = geometry.short_side;
-  return width <= height ? PhotoSize{geometry.short_side, static_cast<int>(side * height / width)}
-                         : PhotoSize{static_cast<int>(side * width / height), geometry.short_side};
+  const auto longer = [&](std::int64_t l, std::int64_t s) {
+    return static_cast<int>(std::min<std::int64_t>(side * l / s, kMaxResized));
+  };
+  return width <= height ? PhotoSize{geometry.short_side, longer(height, width)}
+                         : PhotoSize{longer(width, height), geometry.short_side};
 }
 
 int jpeg_reduction(int width, int height, int orientation, const PhotoGeometry& geometry) {
@@ -184,7 +184,7 @@ int jpeg_reduction(int width, int height, int orientation, const PhotoGeometry& 
   const double spare =
       std::min(static_cast<double>(width) / size.width, static_cast<double>(height) / size.height);
   int reduction = 1;
-  while (reduction < 8 && spare >= 2 * reduction * kReserve) reduction *= 2;
+  while (reduction < 8 && spare >= 2 * reduction * kJpegReserve) reduction *= 2;
   return reduction;
 }
 
@@ -197,15 +197,16 @@ PhotoFormat photo_format(std::span<const std::uint8_t> bytes) {
 
 std::string other_format_name(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return "empty";
-  for (const auto& [beginning, name] : {std::pair{"GIF8", "GIF"},
-                                        {"BM", "BMP"},
-                                        {"II*", "TIFF"},
-                                        {"MM", "TIFF"},
-                                        {"%PDF", "PDF"},
-                                        {"PK\3\4", "ZIP"},
-                                        {"8BPS", "PSD"},
-                                        {"\xFF\x0A", "JPEG XL"}})
+  using namespace std::string_view_literals;
+  for (const auto& [beginning, name] : {std::pair{"GIF8"sv, "GIF"},
+                                        {"II*\0"sv, "TIFF"},
+                                        {"MM\0*"sv, "TIFF"},
+                                        {"%PDF"sv, "PDF"},
+                                        {"PK\3\4"sv, "ZIP"},
+                                        {"8BPS"sv, "PSD"},
+                                        {"\xFF\x0A"sv, "JPEG XL"}})
     if (begins_with(bytes, beginning)) return name;
+  if (begins_with(bytes, "BM") && begins_with(bytes, "\0\0\0\0"sv, 6)) return "BMP";
   if (begins_with(bytes, "ftypavif", 4)) return "AVIF";
   if (begins_with(bytes, "ftyphei", 4) || begins_with(bytes, "ftypmif1", 4)) return "HEIC";
   if (begins_with(bytes, "ftyp", 4)) return "video";
@@ -277,6 +278,8 @@ void photo_sample(const std::string& name, std::span<const std::uint8_t> bytes, 
   const bool turned = swaps_sides(decoded.orientation);
   const PhotoSize size = resized_size(turned ? decoded.full_height : decoded.full_width,
                                       turned ? decoded.full_width : decoded.full_height, geometry);
+  if (std::max(size.width, size.height) == kMaxResized)
+    fail(kPhotoPlace, "{}: {} x {} pixels are no photo", name, decoded.full_width, decoded.full_height);
   const SourceBox source = true_box(decoded, decoded.orientation);
   if (geometry.channels == 1 && decoded.photo.channels == 3) to_grey(decoded.photo);
   const Photo photo = upright(std::move(decoded.photo), decoded.orientation);

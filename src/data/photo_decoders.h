@@ -15,11 +15,6 @@ struct DecodedPhoto {
   std::uint64_t budget = 0;  // bytes that were taken from the limits' budget: to be given back
 };
 
-// The smallest size that will do, as stored; 0: full size.
-struct WantedSize {
-  double width = 0, height = 0;
-};
-
 // Throw Error naming the photo. What they take from the budget is noted in `out` first, so that it is given
 // back whatever happens.
 void decode_jpeg(const std::string& name, std::span<const std::uint8_t> bytes, const PhotoGeometry* wanted,
@@ -43,6 +38,9 @@ struct PhotoSize {
 };
 PhotoSize resized_size(int width, int height, const PhotoGeometry& geometry);
 
+// After a reduced decoding there must be so many pixels left for each one wanted, side by side. What the DCT
+// cuts off is then well beyond what the triangle lets through; docs/photos.md has what is left of it.
+inline constexpr double kJpegReserve = 3;
 // 1, 2, 4 or 8: how far a JPEG of this size (as stored) may be reduced while it is decoded.
 int jpeg_reduction(int width, int height, int orientation, const PhotoGeometry& geometry);
 

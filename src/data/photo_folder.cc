@@ -70,9 +70,15 @@ void for_all(std::size_t count, int threads, const std::string& what, Messages& 
   }
   while (!ended.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) {
     lock.unlock();
-    messages.progress(what, done, count);
     if (interrupted()) stop = true;
-    lock.lock();
+    try {
+      messages.progress(what, done, count);
+      lock.lock();
+    } catch (...) {  // of the caller's own callback
+      lock.lock();
+      if (!problem) problem = std::current_exception();
+      stop = true;
+    }
   }
   lock.unlock();
   for (std::thread& worker : workers) worker.join();
@@ -115,6 +121,11 @@ PhotoRecord decoded(const PhotoFile& file, const PhotoGeometry& geometry, const 
                     std::uint8_t* sample) {
   PhotoRecord record;
   record.identity = identity_of(file);
+  if (!file.regular) {  // a pipe would keep us waiting
+    record.fate = PhotoFate::no_photo;
+    record.remark = "not a regular file";
+    return record;
+  }
   try {
     if (!file.problem.empty()) fail(kPhotoPlace, "{}: {}", file.path.string(), file.problem);
     const std::vector<std::uint8_t> bytes = read_photo_file(file.path);
@@ -219,8 +230,9 @@ class PhotoLoader {
       }
       records[i] = decoded(list_.files[i], geometry_, limits, sample);
     });
+    const std::int64_t kept = std::ranges::count(records, PhotoFate::kept, &PhotoRecord::fate);
     messages_.line(
-        "decoded {} photos to {} in {}{}", format_count(static_cast<std::int64_t>(records.size() - reused)),
+        "decoded {} photos to {} in {}{}", format_count(kept - static_cast<std::int64_t>(reused.load())),
         to_string(geometry_.shape()), format_duration(clock.seconds()),
         reused > 0
             ? fmt::format("; {} were in the cache", format_count(static_cast<std::int64_t>(reused.load())))
@@ -364,6 +376,9 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
   tell_left_out(list, store.records, options.photos.skip_bad, *options.messages);
 
   const auto order = renumbered(list.class_names, options.class_names);
+  if (!order && list.class_names.size() < 2)
+    fail(kPhotoPlace, "{}: there is one class, {}; two or more are needed, a folder each", path.string(),
+         list.class_names.front());
   std::vector<std::int32_t> labels[3];
   std::vector<std::size_t> learnt_from(list.class_names.size());
   for (std::size_t i = 0; i < list.files.size(); ++i) {
@@ -386,8 +401,8 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
     begin += count;
   }
   const std::vector<std::string>& names = order ? options.class_names : list.class_names;
-  DataSet data = make_data_set(kPhotoPlace, source, geometry.shape(), std::move(parts[0]), std::move(parts[2]),
-                               static_cast<int>(names.size()), std::move(parts[1]));
+  DataSet data = make_data_set(kPhotoPlace, source, geometry.shape(), std::move(parts[0]),
+                               std::move(parts[2]), static_cast<int>(names.size()), std::move(parts[1]));
   data.class_names = names;
   data.photos = to_text(geometry);
   return data;

@@ -70,13 +70,14 @@ std::vector<std::pair<PhotoPart, fs::path>> part_folders(const fs::path& root) {
 }
 
 PhotoFile look_at(const fs::path& path, std::string name, PhotoPart part, std::int32_t label) {
-  PhotoFile file{path, std::move(name), part, label, 0, 0, ""};
+  PhotoFile file{path, std::move(name), part, label, 0, 0, true, ""};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     file.problem = errno == ENOENT  ? "there is no such file, or a link leads nowhere"
                    : errno == ELOOP ? "a link that leads in a circle"
                                     : std::strerror(errno);
   } else {
+    file.regular = S_ISREG(status.st_mode);
     file.bytes = static_cast<std::uint64_t>(status.st_size);
     file.modified = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
@@ -86,8 +87,14 @@ PhotoFile look_at(const fs::path& path, std::string name, PhotoPart part, std::i
 // All files below one class's folder, in the order of their names.
 class ClassWalk {
  public:
-  ClassWalk(const fs::path& root, PhotoPart part, std::int32_t label, PhotoList& list)
-      : root_(root), part_(part), label_(label), list_(list) {}
+  ClassWalk(const fs::path& root, const fs::path& part_folder, PhotoPart part, std::int32_t label,
+            PhotoList& list)
+      : root_(root), part_(part), label_(label), list_(list) {
+    for (const fs::path& folder : {root, part_folder}) {
+      struct stat status {};
+      if (::stat(folder.c_str(), &status) == 0) above_.emplace_back(status.st_dev, status.st_ino);
+    }
+  }
 
   void walk(const fs::path& folder) {
     struct stat status {};
@@ -117,12 +124,10 @@ class ClassWalk {
   PhotoPart part_;
   std::int32_t label_;
   PhotoList& list_;
-  std::vector<std::pair<dev_t, ino_t>> above_;  // folders from the class's own to this one
+  std::vector<std::pair<dev_t, ino_t>> above_;  // folders from the root to this one
 };
 
-void check_class_count(const std::string& where, std::size_t classes, const std::string& only) {
-  if (classes == 1)
-    fail(kPhotoPlace, "{}: there is one class, {}; two or more are needed, a folder each", where, only);
+void check_class_count(const std::string& where, std::size_t classes) {
   if (classes > kMaxPhotoClasses)
     fail(kPhotoPlace, "{}: {} classes are more than the {} that lwsvm takes", where, classes,
          kMaxPhotoClasses);
@@ -257,10 +262,10 @@ PhotoList list_photo_folder(const fs::path& given) {
     label = static_cast<std::int32_t>(list.class_names.size());
     list.class_names.push_back(name);
   }
-  check_class_count(where, labels.size(), labels.empty() ? "" : labels.begin()->first);
+  check_class_count(where, labels.size());
   for (const auto& [part, folder] : parts)
     for (const fs::path& of_class : subfolders(folder))
-      ClassWalk(root, part, labels.at(of_class.filename().string()), list).walk(of_class);
+      ClassWalk(root, folder, part, labels.at(of_class.filename().string()), list).walk(of_class);
   take_validation_for_test(list, where);
   order_files(list);
   return list;
@@ -293,7 +298,7 @@ PhotoList list_photo_csv(const fs::path& file) {
   if (rows.empty()) fail(kPhotoPlace, "{}: no photo is named in it; expected lines of path,label", where);
   PhotoList list;
   list.class_names = ordered_labels(labels);
-  check_class_count(where, labels.size(), list.class_names.front());
+  check_class_count(where, labels.size());
   std::map<std::string, std::int32_t> numbers;
   for (const std::string& name : list.class_names)
     numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));

@@ -24,6 +24,7 @@ struct PhotoFile {
   std::int32_t label = 0;
   std::uint64_t bytes = 0;
   std::int64_t modified = 0;  // nanoseconds since 1970
+  bool regular = true;        // false: a pipe, a device
   std::string problem;        // why it cannot be opened; empty: nothing known
 };
 

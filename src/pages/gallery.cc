@@ -218,7 +218,8 @@ fs::path file_before(const RunHistory& run) {
 
 ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPaths paths(run.folder);
-  Model after = read_onnx(run.output), before = read_onnx(file_before(run), noted_output(after.info));
+  Model after = read_onnx(run.output),
+        before = read_onnx(file_before(run), noted_output(after.info), noted_size(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
   if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
       normalized != after.info.metadata.end())

@@ -32,6 +32,12 @@ bool may_be_channels(std::int64_t count) {
 
 }  // namespace
 
+ImageSize asked_size(const PhotoOptions& options) {
+  PhotoSettings settings;
+  if (!options.crop.empty()) parse_crop(options.crop, settings);
+  return {settings.crop_height, settings.crop_width};
+}
+
 PhotoSettings photo_settings(const PhotoOptions& options, const RunContext& context) {
   PhotoSettings settings;
   settings.short_side = options.resize;

@@ -8,13 +8,11 @@
 #include "data/dataset.h"
 #include "data/photo.h"
 #include "model/model.h"
+#include "model/onnx_reader.h"
 #include "run/run_context.h"
 #include "run/settings.h"
 
 namespace lwsvm::run {
-
-// Where the metadata of a written network says how its photos were resized and cut.
-inline constexpr const char* kPhotosKey = "lwsvm.photos";
 
 // --resize, --crop, --stretch, --skip-bad, as a run remembers them.
 struct PhotoOptions {
@@ -31,6 +29,9 @@ struct PhotoOptions {
     visit("skip_bad", self.skip_bad);
   }
 };
+
+// For networks that leave it free: that of --crop, or 0 x 0.
+ImageSize asked_size(const PhotoOptions& options);  // throws Error
 
 PhotoSettings photo_settings(const PhotoOptions& options, const RunContext& context);  // throws Error
 

@@ -328,7 +328,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
 
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
-                              : read_onnx(job.input, job.output_name);
+                              : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   if (!input.data) input.data = load_for(&model, origin.task(job.task), context);
   const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");

@@ -93,7 +93,7 @@ const SampleView& Task::part(const std::string& name) const {
   if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
   if (view->size() == 0)
     fail("split", "{} has no {} samples{}", data.name, name,
-         data.photos.empty() ? "" : "; photos come with some in folders train and test, or see --split");
+         data.photos.empty() ? "" : "; give them folders train and test, or another --split");
   return *view;
 }
 

@@ -39,7 +39,7 @@ std::optional<Model> given_model(const TrainJob& job, std::optional<SavedRun>& s
   if (saved) return std::move(saved->model);
   if (input.model) return std::move(input.model);
   if (job.init.empty()) return std::nullopt;
-  return read_onnx(job.init, job.output_name);
+  return read_onnx(job.init, job.output_name, asked_size(job.task.photos));
 }
 
 Model new_model(const TrainJob& job, const Task& task) {

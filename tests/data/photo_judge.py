@@ -64,7 +64,7 @@ def judge(path, kind, geometries, pixels=None):
     else:
         image = Image.fromarray(pixels)
     array = planes(image)
-    if kind != "reduced" and kind != "shared":
+    if kind != "large" and kind != "shared":
         expect(path, array, image.size[1], image.size[0], -1, kind)
     for channels, height, width, short in geometries:
         wanted = image if channels == 3 else image.convert("L")
@@ -197,9 +197,9 @@ def made():
     for number, (width, height) in enumerate([(1100, 1201), (2003, 1501), (1501, 2300), (4099, 1100)]):
         path = folder / f"large{number}.jpg"
         natural(width, height).save(path, quality=90)
-        judge(path, "reduced", usual)
+        judge(path, "large", usual)
     natural(1531, 1203).save(folder / "large-turned.jpg", quality=92, exif=exif(6))
-    judge(folder / "large-turned.jpg", "reduced", usual)
+    judge(folder / "large-turned.jpg", "large", usual)
 
 
 if len(sys.argv) > 2:
