@@ -24,10 +24,23 @@ onnx::ModelProto proto_of(const Model& model) {
   return proto;
 }
 
+// Where the network's input has its channels; -1: nowhere, as it is a list.
+int channel_axis(const Shape& shape) {
+  if (shape.size() != 3) return -1;
+  return shape[0] <= 4 || shape[2] > 4 ? 0 : 2;
+}
+
 Model read_back(const onnx::ModelProto& proto, const Model& before) {
   std::string bytes;
   if (!proto.SerializeToString(&bytes)) fail("adapt", "the changed network cannot be written as ONNX");
-  Model model = from_onnx_bytes(bytes, before.info.name.empty() ? "network" : before.info.name);
+  // Where the file leaves the size of images free, it is read for the same one again.
+  ImageSize size;
+  if (const Shape& input = before.graph.node(before.graph.inputs()[0]).shape; input.size() == 3) {
+    const bool last = channel_axis(input) == 2;
+    size.height = static_cast<int>(input[last ? 0 : 1]);
+    size.width = static_cast<int>(input[last ? 1 : 2]);
+  }
+  Model model = from_onnx_bytes(bytes, before.info.name.empty() ? "network" : before.info.name, "", size);
   model.info.notes = before.info.notes;
   return model;
 }
@@ -153,12 +166,6 @@ int type_of_weights(const onnx::ModelProto& proto, const std::string& layer) {
 
 bool all_are(const std::vector<float>& values, float wanted) {
   return std::ranges::all_of(values, [&](float value) { return value == wanted; });
-}
-
-// Where the network's input has its channels; -1: nowhere, as it is a list.
-int channel_axis(const Shape& shape) {
-  if (shape.size() != 3) return -1;
-  return shape[0] <= 4 || shape[2] > 4 ? 0 : 2;
 }
 
 // One number per channel, so that it broadcasts over a batch of inputs.

@@ -83,6 +83,19 @@ void judge(const LinearModel& model, const HeadRows& rows, Counts& counts) {
   }
 }
 
+// Of the lambdas whose accuracy is within a standard error of the best, the middle: chance makes the best of
+// them, and either end is near where it falls off.
+double middle_of_plateau(const HeadChoice& choice, std::int64_t judged) {
+  const double error = std::sqrt(choice.accuracy * (1 - choice.accuracy) / static_cast<double>(judged));
+  double largest = 0, smallest = 0;
+  for (const HeadTrial& trial : choice.trials) {
+    if (trial.accuracy < choice.accuracy - error) continue;
+    if (largest == 0) largest = trial.lambda;
+    smallest = trial.lambda;
+  }
+  return std::sqrt(largest * smallest);
+}
+
 }  // namespace
 
 HeadRows head_rows(const Graph& graph, int node, const SampleSource& source, const Threads& threads) {
@@ -153,11 +166,10 @@ HeadChoice choose_head_lambda(const HeadRows& training, const HeadRows* validati
   for (std::size_t k = 0; k < grid.size(); ++k) {
     const double accuracy = counts[k].accuracy(options.balance);
     choice.trials.push_back({grid[k], accuracy});
-    if (k == 0 || accuracy > choice.accuracy) {
-      choice.lambda = grid[k];
-      choice.accuracy = accuracy;
-    }
+    choice.accuracy = std::max(choice.accuracy, accuracy);
   }
+  const std::int64_t judged = validation ? validation->images : training.images;
+  choice.lambda = middle_of_plateau(choice, judged);
   return choice;
 }
 

@@ -3,7 +3,8 @@
 //   min over W, b   lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y - s_{y_i} ],
 //   s = W f(x_i) + b
 //
-// lambda: a grid relative to the mean of ||f||^2, from the largest down. Where the data have no validation
+// lambda: a grid relative to the mean of ||f||^2, from the largest down; of those whose accuracy is within a
+// standard error of the best the (geometric) middle of the largest and the smallest. Where the data have no validation
 // part of their own the training set is cut into five folds: each is judged once by a layer that has not seen
 // it, and every sample counts, which matters where there are few. Transformed copies of an image stay in its
 // fold, and are not judged.

@@ -1,10 +1,13 @@
 #include "run/adapt_stages.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/error.h"
 #include "base/nearest.h"
 #include "dc/tail.h"
 #include "model/storage.h"
+#include "net/layers/arithmetic_layers.h"
 
 namespace lwsvm::run {
 namespace {
@@ -69,6 +72,63 @@ std::vector<std::vector<int>> plan_stages(const Model& model, const NetworkTail&
     stages.emplace_back(layers.begin(),
                         layers.begin() + static_cast<std::ptrdiff_t>(std::min(count, layers.size())));
   return stages;
+}
+
+StageNetwork stage_network(const NetworkTail& tail, int head, std::span<const int> layers,
+                           std::span<const float> start, double head_lambda) {
+  constexpr double move_cost = 0.08;  // as in refine_choices.cc
+  double half_square = 0;
+  for (const int node : layers) {
+    if (node == head) continue;
+    const ParameterRange range = tail.graph.node(node).trained;
+    for (std::int64_t i = range.begin; i < range.end(); ++i)
+      half_square += 0.5 * static_cast<double>(start[static_cast<std::size_t>(i)]) *
+                     start[static_cast<std::size_t>(i)];
+  }
+  StageNetwork stage;
+  const double wanted = std::clamp(move_cost / std::max(half_square, 1e-30), 1e-6, 1.0);
+  stage.scale = std::exp2(std::round(0.5 * std::log2(wanted / head_lambda)));
+  stage.lambda = head_lambda * stage.scale * stage.scale;
+
+  LWSVM_CHECK(head == tail.graph.scores() && head + 1 == static_cast<int>(tail.graph.nodes().size()));
+  for (int i = 0; i < head; ++i) {
+    const Node& node = tail.graph.node(i);
+    if (node.is_input())
+      stage.graph.add_input(node.name, node.shape);
+    else
+      stage.graph.add(node.name, node.layer, node.inputs);
+  }
+  const Node& last = tail.graph.node(head);
+  const int features = stage.graph.add(
+      "lwsvm.scale",
+      std::make_shared<NormalizeLayer>(std::vector<float>{0.0f},
+                                       std::vector<float>{static_cast<float>(1 / stage.scale)}),
+      {last.inputs[0]});
+  stage.head = stage.graph.add(last.name, last.layer, {features});
+  stage.graph.statistics() = tail.graph.statistics();
+  stage.take(tail.graph);
+  return stage;
+}
+
+std::vector<float> StageNetwork::scaled(std::vector<float> parameters) const {
+  const Node& node = graph.node(head);
+  for (const Parameter& parameter : node.parameters)
+    if (parameter.role == Role::weight)
+      for (std::int64_t i = parameter.range.begin; i < parameter.range.end(); ++i)
+        parameters[static_cast<std::size_t>(i)] /= static_cast<float>(scale);
+  return parameters;
+}
+
+void StageNetwork::take(const Graph& tail) {
+  graph.parameters() = scaled(tail.parameters());
+}
+
+void StageNetwork::put_back(Graph& tail) const {
+  tail.parameters() = graph.parameters();
+  for (const Parameter& parameter : graph.node(head).parameters)
+    if (parameter.role == Role::weight)
+      for (std::int64_t i = parameter.range.begin; i < parameter.range.end(); ++i)
+        tail.parameters()[static_cast<std::size_t>(i)] *= static_cast<float>(scale);
 }
 
 }  // namespace lwsvm::run

@@ -46,6 +46,7 @@ struct AdaptState {
   std::string scaling;  // of the users' pixels, as metadata have it; empty: the network carries its own
   bool head_solved = false;
   double lambda = 0, cross_validated = -1;
+  double deep_lambda = 0;  // of old layers, in the last stage that was better
   double seconds = 0, feature_seconds = 0, head_seconds = 0;
   std::size_t stage = 0;     // the one under way, or that comes next
   std::size_t improved = 0;  // stages after which the network was better
@@ -61,6 +62,7 @@ struct AdaptState {
     visit("head_solved", self.head_solved);
     visit("chosen_lambda", self.lambda);
     visit("cross_validated", self.cross_validated);
+    visit("deep_lambda", self.deep_lambda);
     visit("seconds", self.seconds);
     visit("feature_seconds", self.feature_seconds);
     visit("head_seconds", self.head_seconds);
@@ -255,18 +257,30 @@ struct Adaptation {
     const std::span<float> w(tail.graph.parameters().data() + range.begin, static_cast<std::size_t>(range.size));
     std::copy(found.weights.begin(), found.weights.end(), w.begin());
     std::copy(found.biases.begin(), found.biases.end(), w.begin() + std::ssize(found.weights));
-    round_to_storage(model, tail.node_of[static_cast<std::size_t>(head)], w);
+    round_head();
   }
 
-  Regulariser regulariser(std::span<const int> layers) const {
-    return Regulariser(tail.graph, state.lambda, layers, start);
+  void round_head() {
+    const ParameterRange range = tail.graph.node(head).trained;
+    round_to_storage(model, tail.node_of[static_cast<std::size_t>(head)],
+                     {tail.graph.parameters().data() + range.begin, static_cast<std::size_t>(range.size)});
   }
 
-  NetworkQuality quality(const Regulariser& around) const {
+  // Of the new layer around zero, and of the old ones around what they were.
+  double regulariser(const std::vector<int>& changed) const {
+    std::vector<int> old;
+    std::ranges::copy_if(changed, std::back_inserter(old), [this](int node) { return node != head; });
+    const std::vector<int> last{head};
+    double value = Regulariser(tail.graph, state.lambda, last).value(tail.graph.parameters());
+    if (!old.empty()) value += Regulariser(tail.graph, state.deep_lambda, old, start).value(tail.graph.parameters());
+    return value;
+  }
+
+  NetworkQuality quality(const std::vector<int>& changed) const {
     Evaluator evaluator(tail.graph, threads);
     const LossSums sums = evaluator.evaluate(samples.training(), loss);
     NetworkQuality found;
-    found.objective = evaluator.objective(sums, around);
+    found.objective = regulariser(changed) + sums.mean_loss();
     found.train_loss = sums.mean_loss();
     found.train_accuracy = sums.accuracy();
     if (samples.validation().size() > 0) {
@@ -326,7 +340,7 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
       solve_head(training, state.lambda, run.loss.margins(), run.head_options(), run.threads);
   stop_if_interrupted("solving the last layer");
   run.set_head(solved.model);
-  const NetworkQuality found = run.quality(run.regulariser(std::vector<int>{run.head}));
+  const NetworkQuality found = run.quality({run.head});
   state.head = run.with_test(found);
   state.head_solved = true;
   state.head_seconds = watch.seconds();
@@ -359,18 +373,22 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
   recorder.on_update(update);
 }
 
-RefineOptions stage_options(const Adaptation& run, const std::vector<int>& layers, bool timed) {
+RefineOptions stage_options(const Adaptation& run, const StageNetwork& stage, std::vector<int> layers,
+                            bool timed) {
+  std::ranges::replace(layers, run.head, stage.head);
   RefineOptions options;
-  options.layers = layers;
-  options.lambda = run.state.lambda;
-  options.centre = run.start;
+  options.layers = std::move(layers);
+  options.lambda = stage.lambda;
+  options.centre = run.start;  // the new layer's are zeros, of whatever scale
   options.batch = run.job.batch;
   options.seed = run.job.seed + 101 * run.state.stage;
   options.memory = parse_bytes(run.job.memory, "memory") / 2;
   options.passes = timed ? 40 : 12;
   options.patience = 3;
-  options.as_stored = [&run](int node, std::span<float> weights) {
-    return round_to_storage(run.model, run.tail.node_of[static_cast<std::size_t>(node)], weights);
+  options.as_stored = [&run, &stage](int node, std::span<float> weights) {
+    if (node != stage.head)
+      return round_to_storage(run.model, run.tail.node_of[static_cast<std::size_t>(node)], weights);
+    return false;  // when all is done
   };
   return options;
 }
@@ -390,16 +408,17 @@ std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& 
   RefineEnd end = RefineEnd::passes_done;
   while (!state.stages_over && state.stage < stages.size()) {
     const std::vector<int>& layers = stages[state.stage];
-    const RefineOptions options = stage_options(run, layers, timed);
-    Refiner refiner(run.tail.graph, run.samples.training(), &run.samples.validation(), run.loss, options,
+    StageNetwork stage = stage_network(run.tail, run.head, layers, run.start, state.lambda);
+    const RefineOptions options = stage_options(run, stage, layers, timed);
+    Refiner refiner(stage.graph, run.samples.training(), &run.samples.validation(), run.loss, options,
                     run.threads);
     if (saved && saved->checkpoint.has("refine.parameters")) {
-      check_refine_state(saved->checkpoint, run.tail.graph.parameters().size(), layers.size(),
+      check_refine_state(saved->checkpoint, stage.graph.parameters().size(), layers.size(),
                          run.samples.training().size() / run.samples.training().copies());
       refiner.restore(std::move(saved->checkpoint));
       saved.reset();
     } else {
-      run.messages.line("opened: {}", layer_names(run, layers));
+      run.messages.line("opened: {}; lambda {:.3g} around the network as it was", layer_names(run, layers), stage.lambda);
     }
     current = &refiner;
     recording.recorder().begin_refining(options);
@@ -409,6 +428,11 @@ std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& 
     current = nullptr;
     refiner.keep_chosen();
     const bool better = refiner.best_move() > 0;
+    if (better) {
+      stage.put_back(run.tail.graph);
+      run.round_head();
+      state.deep_lambda = stage.lambda;
+    }
     if (!over) {
       if (better) ++state.improved;
       return std::string(to_string(end));
@@ -450,28 +474,15 @@ std::vector<int> changed_layers(const Adaptation& run) {
   return layers;
 }
 
-// What the written file says of itself.
+// What the written file says of itself. With two lambdas, that of the new layer and that of the old ones, F
+// cannot be told in it: then eval gives the loss alone.
 void note_adaptation(const Adaptation& run, const std::vector<int>& changed, bool all_samples,
                      const std::string& output, Model& model) {
-  model.info.lambda = run.state.lambda;
-  std::vector<int> layers;
-  std::vector<float> centre = model.graph.parameters();
-  for (const int node : changed) {
-    const int whole = run.tail.node_of[static_cast<std::size_t>(node)];
-    layers.push_back(whole);
-    const ParameterRange there = model.graph.node(whole).trained, here = run.tail.graph.node(node).trained;
-    std::copy_n(run.start.begin() + here.begin, here.size, centre.begin() + there.begin);
+  if (changed.size() == 1) {
+    const std::vector<int> layers{run.tail.node_of[static_cast<std::size_t>(changed[0])]};
+    model.info.lambda = run.state.lambda;
+    note_centre({}, Regulariser(model.graph, run.state.lambda, layers), output, model);
   }
-  const bool deeper = changed.size() > 1;
-  const Regulariser regulariser(model.graph, run.state.lambda, layers, deeper ? centre : std::vector<float>());
-  Centre around;
-  if (deeper) {
-    around.at_start = true;
-    around.file = run.job.input;
-    if (!run.job.input.empty() && fs::exists(run.job.input)) around.sha256 = sha256_of_file(run.job.input);
-  }
-  note_centre(around, regulariser, output, model);
-  note_regulariser(regulariser, model);
   if (!run.own_validation())
     note_split(all_samples ? SplitChoice{0, run.task.choice.seed} : run.task.choice, model.info);
 }
@@ -499,7 +510,7 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   const Threads threads = start_threads(context.threads, messages);
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
-                              : read_onnx(job.input, job.output_name);
+                              : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   const TaskOptions asked = origin.task(job.task);
   std::shared_ptr<const DataSet> data = std::move(input.data);
   if (!data) {
@@ -589,7 +600,7 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   summary.lambda = state.lambda;
   if (state.cross_validated >= 0) summary.cross_validated = state.cross_validated;
   summary.head = state.head;
-  summary.end = run.with_test(run.quality(run.regulariser(changed)));
+  summary.end = run.with_test(run.quality(changed));
   if (all_samples) summary.end.val_accuracy.reset();  // they were learned from
   for (const int node : changed) summary.layers.push_back(tail.graph.node(node).name);
   summary.updates = updates.take();
