@@ -12,10 +12,11 @@ set_target_properties(lwsvm_archive PROPERTIES OUTPUT_NAME lwsvm EXPORT_NAME lws
 target_include_directories(lwsvm_archive INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(lwsvm_archive INTERFACE cxx_std_20)
-# Debian has no CMake files for these two that one could use, so that they go by name.
+# Debian has no CMake files for these three that one could use, so that they go by name.
 target_link_libraries(lwsvm_archive PRIVATE
-  fmt::fmt ZLIB::ZLIB PNG::PNG LibArchive::LibArchive OpenSSL::Crypto protobuf::libprotobuf OpenMP::OpenMP_CXX
+  fmt::fmt ZLIB::ZLIB PNG::PNG JPEG::JPEG LibArchive::LibArchive OpenSSL::Crypto protobuf::libprotobuf OpenMP::OpenMP_CXX
   Threads::Threads $<BUILD_INTERFACE:${DNNL_LIBRARY}> $<INSTALL_INTERFACE:dnnl>
+  $<BUILD_INTERFACE:${LWSVM_WEBP_LIBRARY}> $<INSTALL_INTERFACE:webp>
   $<BUILD_INTERFACE:${ONNX_PROTO_LIBRARY}> $<INSTALL_INTERFACE:onnx_proto>)
 target_link_options(lwsvm_archive INTERFACE -Wl,--wrap=__cpu_indicator_init)  # lwsvm_target.cmake says why
 

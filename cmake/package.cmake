@@ -19,6 +19,6 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The command line program, its man pages
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME lwsvm-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(CONCAT CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libarchive-dev, libdnnl-dev, libfmt-dev, libonnx-dev, libpng-dev, libprotobuf-dev, libssl-dev, zlib1g-dev")
+  "libarchive-dev, libdnnl-dev, libfmt-dev, libjpeg62-turbo-dev, libonnx-dev, libpng-dev, libprotobuf-dev, libssl-dev, libwebp-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers and library of the C++ API, for find_package and pkg-config.")
 include(CPack)

@@ -16,6 +16,8 @@ _lwsvm() {
     mapfile -t COMPREPLY < <(compgen -W "fashion-mnist mnist cifar10 cifar100 synthetic" -- "$word"; compgen -f -- "$word")
   elif [[ $command == data && $previous == data ]]; then
     mapfile -t COMPREPLY < <(compgen -W "list get" -- "$word")
+  elif [[ $command == cache && $previous == cache ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "list clear" -- "$word")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi

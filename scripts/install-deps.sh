@@ -3,8 +3,8 @@
 #
 #   scripts/install-deps.sh build    compiler, CMake, libraries; npm, and uPlot, which draws the report's curves
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
-#   scripts/install-deps.sh test     demo + Python's onnx and numpy, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
-#   scripts/install-deps.sh bench    test + PyTorch
+#   scripts/install-deps.sh test     demo + Python's onnx, numpy and Pillow, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
+#   scripts/install-deps.sh bench    test + PyTorch and torchvision
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
 #
@@ -20,16 +20,16 @@ build=(
   libdnnl-dev=hdr:dnnl.hpp libeigen3-dev=hdr:eigen3/Eigen/Core libonnx-dev=hdr:onnx/onnx-ml.pb.h
   libprotobuf-dev=hdr:google/protobuf/message.h protobuf-compiler=cmd:protoc libcli11-dev=hdr:CLI/CLI.hpp
   libfmt-dev=hdr:fmt/format.h nlohmann-json3-dev=hdr:nlohmann/json.hpp
-  zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libarchive-dev=hdr:archive.h libssl-dev=hdr:openssl/evp.h
+  zlib1g-dev=hdr:zlib.h libpng-dev=hdr:png.h libjpeg62-turbo-dev=hdr:jpeglib.h libwebp-dev=hdr:webp/decode.h libarchive-dev=hdr:archive.h libssl-dev=hdr:openssl/evp.h
   libgtest-dev=hdr:gtest/gtest.h libgmock-dev=hdr:gmock/gmock.h
   libbenchmark-dev=hdr:benchmark/benchmark.h nodejs=cmd:node npm=cmd:npm
 )
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
 test=(
   chromium=cmd:chromium python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
-  liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
+  python3-pil=py:PIL   liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
-bench=(python3-torch=py:torch)
+bench=(python3-torch=py:torch python3-torchvision=py:torchvision)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
 

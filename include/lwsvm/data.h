@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,12 +14,25 @@
 namespace lwsvm {
 
 struct DataSet;
+class Network;
 
 struct ImageShape {
   int channels = 0, height = 0, width = 0;
 
   std::int64_t size() const { return std::int64_t{channels} * height * width; }
   bool operator==(const ImageShape&) const = default;
+};
+
+// How photos become samples: the short side is brought to `short_side`, then the centre is cut out, both as
+// torchvision does it.
+struct PhotoSettings {
+  int short_side = 0;                   // 0: 256/224 times the longer side of the crop
+  int crop_height = 0, crop_width = 0;  // 0: what the network takes, or 224 x 224
+  int channels = 0;                     // 3, or 1 for grey; 0: what the network takes, or 3
+  bool stretch = false;                 // to the size of the crop instead, whatever the ratio of the sides
+  bool skip_bad = false;                // leave damaged photos out; else they are an Error
+  std::string cache{};                  // folder for decoded photos; empty: the XDG cache folder
+  std::uint64_t cache_limit = std::uint64_t{20} << 30;  // bytes; 0: no cache
 };
 
 // The caller's own samples, numbered from 0.
@@ -32,12 +46,26 @@ class SampleReader {
   virtual void read(std::int64_t index, float* values) const = 0;
 };
 
+struct LoadSettings {
+  std::string data_dir{};  // where known data sets lie
+  PhotoSettings photos{};
+  int threads = 0;                                       // that decode photos; 0: all cores
+  std::function<void(const std::string&)> on_message{};  // what a person should know
+  std::function<void(const std::string& what, std::int64_t done, std::int64_t total)> on_progress{};
+};
+
 // A handle: copies share their samples.
 class Data {
  public:
   // fashion-mnist, mnist, cifar10, cifar100, synthetic[:options], or a path: a folder of IDX files or CIFAR
-  // batches, an .npz. Known data sets are looked for in `data_dir` and in the cache folder.
+  // batches, an .npz; photos (ROOT/CLASS/*, ROOT/{train,val,test}/CLASS/*, or a .csv of path,label), which
+  // become 3 x 224 x 224. Known data sets are looked for in `data_dir` and in the cache folder.
   static Data load(const std::string& name_or_path, const std::string& data_dir = "");
+
+  // The same for a network: photos become what it takes, as it was trained if its file says that; classes of
+  // photos are numbered by its class names, where it has them. It may be empty.
+  static Data load(const std::string& name_or_path, const Network& network,
+                   const LoadSettings& settings = {});
 
   struct Parts {
     ImageShape shape{};

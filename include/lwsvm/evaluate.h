@@ -27,11 +27,19 @@ struct EvaluateSettings {
   TaskSettings task{};
   PixelSettings pixels;
   std::string part = "test";     // test, train or val
+  bool dense = false;            // on whole images, scores averaged over places and the mirror image
+  std::string photos;            // then: the folder or file that data of photos were loaded from
   std::string loss;              // svm or ce; empty: that of the network's training
   std::optional<double> lambda;  // absent: that of the network
   std::string centre;            // of the regulariser: zero, or an ONNX file; empty: as the network remembers
   int threads = 0;               // 0: all cores
   std::function<void(const std::string&)> on_message;  // what a person should know
+};
+
+// One class's part of an evaluation.
+struct ClassAccuracy {
+  std::string name;  // as the data or the network have it, else its number
+  std::int64_t samples = 0, correct = 0;
 };
 
 struct EvaluateSummary {
@@ -41,6 +49,8 @@ struct EvaluateSummary {
   double lambda = 0;
   double accuracy = 0;  // correct / samples
   std::int64_t samples = 0, correct = 0;
+  std::optional<double> top5;          // share of the samples whose class is among the best five; of more classes
+  std::vector<ClassAccuracy> classes;  // all of them
 };
 
 EvaluateSummary evaluate(const Network& network, const Data& data, const EvaluateSettings& settings = {});

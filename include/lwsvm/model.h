@@ -27,8 +27,10 @@ struct LayerInfo {
 class Network {
  public:
   Network() = default;  // empty: train() builds one
-  // `output_name` says which output holds the scores, where a file has several.
-  static Network load(const std::string& path, const std::string& output_name = "");
+  // `output_name` says which output holds the scores, where a file has several; height and width, how large
+  // images are, where a file leaves that free (0: as it was trained if it says so, else 224).
+  static Network load(const std::string& path, const std::string& output_name = "", int height = 0,
+                      int width = 0);
 
   bool empty() const { return state_ == nullptr; }
   void save(const std::string& path) const;  // whole or not at all

@@ -1,10 +1,30 @@
 #include "lwsvm/data.h"
 
+#include "api/network_state.h"
 #include "base/error.h"
 #include "data/dataset.h"
+#include "run/photo_input.h"
 
 namespace lwsvm {
 namespace {
+
+class LoadMessages final : public Messages {
+ public:
+  explicit LoadMessages(const LoadSettings& settings) : settings_(settings) {}
+
+  void line(std::string_view text) override {
+    if (settings_.on_message) settings_.on_message(std::string(text));
+  }
+  void warn(std::string_view text) override { line("warning: " + std::string(text)); }
+  void progress(std::string_view what, std::uint64_t part, std::uint64_t whole) override {
+    if (settings_.on_progress)
+      settings_.on_progress(std::string(what), static_cast<std::int64_t>(part),
+                            static_cast<std::int64_t>(whole));
+  }
+
+ private:
+  const LoadSettings& settings_;
+};
 
 Samples copied(const SampleReader* reader, const ImageShape& shape) {
   if (!reader || reader->size() == 0) return {};
@@ -21,6 +41,17 @@ Samples copied(const SampleReader* reader, const ImageShape& shape) {
 
 Data Data::load(const std::string& name_or_path, const std::string& data_dir) {
   return Data(std::make_shared<const DataSet>(load_data(name_or_path, data_dir)));
+}
+
+Data Data::load(const std::string& name_or_path, const Network& network, const LoadSettings& settings) {
+  LoadMessages messages(settings);
+  run::RunContext context;
+  context.threads = settings.threads;
+  context.data_dir = settings.data_dir;
+  context.messages = &messages;
+  const Model* model = network.empty() ? nullptr : &network.state().model;
+  return Data(std::make_shared<const DataSet>(
+      load_data(name_or_path, run::load_options(settings.photos, model, context))));
 }
 
 Data Data::copy(const Parts& parts) {

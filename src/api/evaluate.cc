@@ -15,6 +15,8 @@ run::EvaluateJob job_of(const Network& network, const EvaluateSettings& settings
   job.pixels = settings.pixels;
   job.model = network.state().path;
   job.split = settings.part;
+  job.dense = settings.dense;
+  job.task.data = settings.photos;
   job.lambda = settings.lambda;
   job.centre = settings.centre;
   return job;

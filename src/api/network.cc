@@ -15,8 +15,8 @@ Network network_of(const Model& model) {
   return Network(std::move(state));
 }
 
-Network Network::load(const std::string& path, const std::string& output_name) {
-  return Network(std::make_shared<const State>(State{read_onnx(path, output_name), path}));
+Network Network::load(const std::string& path, const std::string& output_name, int height, int width) {
+  return Network(std::make_shared<const State>(State{read_onnx(path, output_name, {height, width}), path}));
 }
 
 const Network::State& Network::state() const {

@@ -101,12 +101,20 @@ Terminal::Terminal(std::FILE* stream, bool quiet) : stream_(stream), quiet_(quie
   colour_ = capable && !is_set("NO_COLOR");
 }
 
+Terminal::~Terminal() = default;
+
 void Terminal::line(std::string_view text) {
   if (!quiet_) print(text);
 }
 
 void Terminal::warn(std::string_view text) {
   print("warning: " + std::string(text));
+}
+
+void Terminal::progress(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  if (done >= total) return own_bar_.reset();
+  if (!own_bar_) own_bar_ = std::make_unique<Progress>(*this, what, total);
+  own_bar_->update(done);
 }
 
 void Terminal::print(std::string_view text) {

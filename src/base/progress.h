@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ class Progress;
 class Terminal final : public Messages {
  public:
   explicit Terminal(std::FILE* stream = stderr, bool quiet = false);
+  ~Terminal() override;
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -37,6 +39,7 @@ class Terminal final : public Messages {
   void line(std::string_view text) override;
   using Messages::line;
   void warn(std::string_view text) override;  // "warning: ...", also when quiet
+  void progress(std::string_view what, std::uint64_t done, std::uint64_t total) override;  // a bar
 
   bool quiet() const { return quiet_; }
   bool live() const { return live_; }  // whether bars are shown
@@ -58,6 +61,7 @@ class Terminal final : public Messages {
   std::mutex mutex_;
   Progress* current_ = nullptr;  // the innermost bar
   bool drawn_ = false;
+  std::unique_ptr<Progress> own_bar_;  // of progress()
 };
 
 class Progress {

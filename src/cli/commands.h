@@ -19,6 +19,7 @@ struct Common {
   bool quiet = false;
   bool json = false;
   std::string data_dir;
+  std::string cache, cache_limit;  // empty: the defaults
 };
 
 enum ExitCode { done = 0, internal_error = 1, bad_input = 2 };
@@ -31,17 +32,22 @@ struct Command {
 
 Command add_train(CLI::App& app, Common& common);
 Command add_refine(CLI::App& app, Common& common);
+Command add_adapt(CLI::App& app, Common& common);
 Command add_reproduce(CLI::App& app, Common& common);
 Command add_svm(CLI::App& app, Common& common);
+Command add_classify(CLI::App& app, Common& common);
 Command add_eval(CLI::App& app, Common& common);
 Command add_inspect(CLI::App& app, Common& common);
 Command add_report(CLI::App& app, Common& common);
-std::vector<Command> add_data(CLI::App& app, Common& common);  // list and get
+std::vector<Command> add_data(CLI::App& app, Common& common);   // list and get
+std::vector<Command> add_cache(CLI::App& app, Common& common);  // list and clear
 
 // Options that several of them have.
 void add_common_options(CLI::App& command, Common& common);
 void add_output_name_option(CLI::App& command, std::string& name);  // for networks of several outputs
-void add_task_options(CLI::App& command, run::TaskOptions& task);
+void add_task_options(CLI::App& command, run::TaskOptions& task, Common& common);
+void add_photo_options(CLI::App& command, run::PhotoOptions& photos, Common& common);
+void add_cache_folder_option(CLI::App& command, Common& common);
 void add_loss_option(CLI::App& command, std::string& loss);          // where it can be chosen
 void add_augment_option(CLI::App& command, run::TaskOptions& task);  // where there is something to train
 void add_normalize_options(CLI::App& command, PixelSettings& pixels);

@@ -6,6 +6,7 @@
 #include "data/margin_csv.h"
 #include "lwsvm/evaluate.h"
 #include "report/json_text.h"
+#include "report/table.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -15,32 +16,62 @@ struct EvalOptions {
   std::string output_name;
   run::TaskOptions task;
   EvaluateSettings settings;
+  bool per_class = false;
 };
+
+std::string class_table(const EvaluateSummary& found) {
+  Table table({"class", "accuracy", "correct", "samples"});
+  for (const ClassAccuracy& c : found.classes)
+    table.add({c.name,
+               c.samples > 0 ? fmt::format("{:.2f}%", 100.0 * static_cast<double>(c.correct) /
+                                                           static_cast<double>(c.samples))
+                             : "",
+               std::to_string(c.correct), std::to_string(c.samples)});
+  return table.str();
+}
 
 int eval(const Common& common, const EvalOptions& options) {
   const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
-  const Network network = Network::load(options.model, options.output_name);
   const run::TaskOptions& task = options.task;
-  const Data data = Data::load(task.data, common.data_dir);
+  const ImageSize size = run::asked_size(task.photos);
+  const Network network = Network::load(options.model, options.output_name, size.height, size.width);
+  const run::RunContext context = run_context(common, terminal);
+  LoadSettings load{common.data_dir, run::photo_settings(task.photos, context), common.threads};
+  load.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
+  load.on_progress = [&](const std::string& what, std::int64_t part, std::int64_t whole) {
+    terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
+  };
+  const Data data = [&] {
+    const InterruptGuard guard;  // decoding photos ends cleanly; the evaluation has nothing to save
+    return Data::load(task.data, network, load);
+  }();
   EvaluateSettings settings = options.settings;
   settings.task.validation = task.validation;
   settings.task.split_seed = task.split_seed;
   if (!task.delta.empty()) settings.task.margins = read_margin_matrix(task.delta, data.classes());
   settings.threads = common.threads;
+  settings.photos = task.data;
   settings.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
   const EvaluateSummary found = evaluate(network, data, settings);
   if (common.json) {
-    const nlohmann::ordered_json result{
+    nlohmann::ordered_json result{
         {"objective", found.objective}, {"accuracy", found.accuracy},       {"loss", found.loss},
         {"lambda", found.lambda},       {"regulariser", found.regulariser}, {"samples", found.samples},
         {"correct", found.correct},     {"split", settings.part},           {"data", data.name()},
         {"model", options.model}};
+    if (found.top5) result["top5"] = *found.top5;
+    nlohmann::ordered_json classes = nlohmann::ordered_json::array();
+    for (const ClassAccuracy& c : found.classes)
+      classes.push_back({{"name", c.name}, {"samples", c.samples}, {"correct", c.correct}});
+    result["classes"] = std::move(classes);
     fmt::print("{}\n", json_text(result));
   } else {
-    fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}), loss {:.5f}, objective {:.5f} (lambda {})\n",
+    fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}){}, loss {:.5f}, objective {:.5f} (lambda {})\n",
                options.model, data.name(), settings.part, 100 * found.accuracy, found.correct, found.samples,
-               found.loss, found.objective, found.lambda);
+               found.top5 ? fmt::format(", top-5 {:.2f}%", 100 * *found.top5) : "", found.loss, found.objective,
+               found.lambda);
+    if (options.per_class) fmt::print("{}", class_table(found));
   }
   return done;
 }
@@ -53,7 +84,7 @@ Command add_eval(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", options->model, "ONNX file")->required();
   add_output_name_option(*sub, options->output_name);
-  add_task_options(*sub, options->task);
+  add_task_options(*sub, options->task, common);
   add_loss_option(*sub, options->task.loss);
   add_normalize_options(*sub, settings.pixels);
   add_anyway_option(*sub, settings.pixels);
@@ -65,6 +96,10 @@ Command add_eval(CLI::App& app, Common& common) {
       "--centre", settings.centre,
       "where the regulariser is centred: zero, or the ONNX file that the network was refined from "
       "(default: as the network's file remembers)");
+  sub->add_flag("--dense", settings.dense,
+                "run the network on whole images (of photos: the short side resized, nothing cut off), dense layers as "
+                "convolutions, and average the scores over places and the mirror image");
+  sub->add_flag("--per-class", options->per_class, "a table of the classes' accuracies, too; --json has it always");
   add_common_options(*sub, common);
   return {sub, [options, sub, &common] {
             if (sub->count("--loss") > 0) options->settings.loss = options->task.loss;

@@ -53,7 +53,7 @@ Command add_refine(CLI::App& app, Common& common) {
   sub->footer(kFooter);
   sub->add_option("network", job->input, "ONNX file to refine");
   add_output_name_option(*sub, job->output_name);
-  add_task_options(*sub, job->task);
+  add_task_options(*sub, job->task, common);
   add_augment_option(*sub, job->task);
   add_normalize_options(*sub, job->pixels);
   add_anyway_option(*sub, job->pixels);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "base/units.h"
 #include "cli/commands.h"
 #include "data/normalization.h"
 
@@ -36,8 +37,8 @@ void add_output_name_option(CLI::App& command, std::string& name) {
 }
 
 std::vector<std::string> given_options(const CLI::App& command) {
-  static const std::vector<std::string> kAnyTime{"--threads",  "--quiet",  "--json",
-                                                 "--data-dir", "--resume", "--anyway"};
+  static const std::vector<std::string> kAnyTime{"--threads", "--quiet",  "--json",  "--data-dir",
+                                                 "--resume",  "--anyway", "--cache", "--cache-limit"};
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0 && std::ranges::find(kAnyTime, option->get_name()) == kAnyTime.end())
@@ -50,16 +51,19 @@ run::RunContext run_context(const Common& common, Terminal& terminal, run::RunOb
   context.threads = common.threads;
   context.data_dir = common.data_dir;
   context.messages = &terminal;
+  context.cache = common.cache;
+  if (!common.cache_limit.empty()) context.cache_limit = parse_bytes(common.cache_limit, "cache-limit");
   if (observer) context.observers.push_back(observer);
   return context;
 }
 
-void add_task_options(CLI::App& command, run::TaskOptions& task) {
+void add_task_options(CLI::App& command, run::TaskOptions& task, Common& common) {
   command
       .add_option(
           "--data", task.data,
-          "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files or CIFAR "
-          "batches, an .npz")
+          "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files, CIFAR "
+          "batches or photos (ROOT/CLASS/*, or ROOT/{train,val,test}/CLASS/*), an .npz, or a .csv of "
+          "path,label")
       ->capture_default_str();
   command.add_option(
       "--val", task.validation,
@@ -71,6 +75,33 @@ void add_task_options(CLI::App& command, run::TaskOptions& task) {
       ->check(whole_number());
   command.add_option("--delta", task.delta,
                      "CSV file with the margin matrix, C x C, row = predicted, column = true");
+  add_photo_options(command, task.photos, common);
+}
+
+void add_photo_options(CLI::App& command, run::PhotoOptions& photos, Common& common) {
+  CLI::Option* resize =
+      command
+          .add_option("--resize", photos.resize,
+                      "of photos: the short side becomes so many pixels (default: 256/224 of the crop)")
+          ->check(CLI::Range(1, 16384));
+  command.add_option("--crop", photos.crop,
+                     "of photos: what is then cut out of the centre, N or HEIGHTxWIDTH (default: what the "
+                     "network takes, or 224)");
+  command
+      .add_flag("--stretch", photos.stretch,
+                "of photos: bring them to the size of the crop, whatever the ratio of their sides")
+      ->excludes(resize);
+  command.add_flag("--skip-bad", photos.skip_bad, "leave damaged photos out (default: they are an error)");
+  add_cache_folder_option(command, common);
+  command.add_option("--cache-limit", common.cache_limit,
+                     "size of that folder, such as 20G, beyond which what was not used for longest goes; 0: "
+                     "keep nothing (default: 20G)");
+}
+
+void add_cache_folder_option(CLI::App& command, Common& common) {
+  command.add_option(
+      "--cache", common.cache,
+      "folder where decoded photos are kept for the next command (default: the XDG cache folder)");
 }
 
 void add_loss_option(CLI::App& command, std::string& loss) {

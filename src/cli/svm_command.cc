@@ -132,6 +132,7 @@ Command add_svm(CLI::App& app, Common& common) {
   sub->add_option("--split-seed", job->source.split_seed, "seed of that split")
       ->check(whole_number())
       ->capture_default_str();
+  add_photo_options(*sub, job->source.photos, common);
   add_normalize_options(*sub, job->pixels);
   add_per_pixel_option(*sub, job->pixels);
   sub->add_option("--delta", job->delta,

@@ -32,7 +32,7 @@ Command add_train(CLI::App& app, Common& common) {
       "Minimises  F = lambda/2 sum_l ||w_l||^2 + 1/N sum_i loss_i.  Stops after --epochs, or at Ctrl-C with "
       "what it has.\n\n" +
       arch_grammar());
-  add_task_options(*sub, job->task);
+  add_task_options(*sub, job->task, common);
   add_loss_option(*sub, job->task.loss);
   add_augment_option(*sub, job->task);
   add_normalize_options(*sub, job->pixels);

@@ -39,8 +39,17 @@ std::string to_string(const ImageShape& shape) {
 }
 
 Samples::Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels)
+    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())), labels_(std::move(labels)) {
+  const auto held = std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels));
+  bytes_ = *held;
+  holder_ = held;
+}
+
+Samples::Samples(const ImageShape& shape, std::span<const std::uint8_t> pixels,
+                 std::shared_ptr<const void> holder, std::vector<std::int32_t> labels)
     : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
-      bytes_(std::move(pixels)),
+      bytes_(pixels),
+      holder_(std::move(holder)),
       labels_(std::move(labels)) {}
 
 Samples::Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels)

@@ -1,7 +1,8 @@
 // Images with labels, as they were stored, and the way to them by name or path.
 //
 //   DataSet data = load_data("fashion-mnist");            // or mnist, cifar10, cifar100, synthetic[:options]
-//   DataSet mine = load_data("some/folder/or/file.npz");  // IDX folder, CIFAR binary folder, npz file
+//   DataSet mine = load_data("some/folder/or/file.npz");  // IDX folder, CIFAR binary folder, npz file,
+//                                                         // folder of photos, CSV file of photos
 //
 // Pixels are kept in the type of the file (bytes or floats) and turned into floats when they are read;
 // normalisation (normalization.h) and the split into training and validation part (split.h) are the caller's
@@ -10,9 +11,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/messages.h"
 #include "lwsvm/data.h"
 
 namespace lwsvm {
@@ -25,6 +30,9 @@ class Samples {
   // Pixels one sample after the other, each CHW; there are as many samples as labels.
   Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels);
   Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels);
+  // Pixels that lie elsewhere, in a mapped file, for as long as `holder` lives.
+  Samples(const ImageShape& shape, std::span<const std::uint8_t> pixels, std::shared_ptr<const void> holder,
+          std::vector<std::int32_t> labels);
 
   std::size_t size() const { return labels_.size(); }
   bool empty() const { return labels_.empty(); }
@@ -40,7 +48,8 @@ class Samples {
 
  private:
   std::size_t sample_size_ = 0;
-  std::vector<std::uint8_t> bytes_;  // one of the two is empty
+  std::span<const std::uint8_t> bytes_;  // one of the two is empty
+  std::shared_ptr<const void> holder_;   // of the bytes
   std::vector<float> floats_;
   std::vector<std::int32_t> labels_;
 };
@@ -52,14 +61,26 @@ struct DataSet {
   Samples train, test;                   // test may be empty
   Samples validation;                    // where the data come with some; else they are split from train
   std::vector<std::string> class_names;  // may be empty
+  std::string photos;                    // of photos: how they were resized and cut, as photo.h writes it
 };
 
 // Of all samples and labels: data that were replaced have another.
 std::uint32_t checksum(const DataSet& data);
 
+// What else there is to say about loading.
+struct LoadOptions {
+  std::filesystem::path data_dir;
+  PhotoSettings photos;
+  std::optional<ImageShape> network;     // what the network takes, if it is known: photos are cut to that
+  std::vector<std::string> class_names;  // of the network: photos of these classes are numbered as there
+  int threads = 0;                       // that decode photos; 0: all cores
+  Messages* messages = &silent_messages();
+};
+
 // A known name, `synthetic[:options]`, or a path whose kind is recognised. A known name is looked for in
 // data_dir, the cache folder and, for fashion-mnist, in its Debian package. Throws Error.
 DataSet load_data(const std::string& name_or_path, const std::filesystem::path& data_dir = {});
+DataSet load_data(const std::string& name_or_path, const LoadOptions& options);
 
 // For the readers of the single formats: puts the parts together and checks what every data set must satisfy:
 // a training set that is not empty, labels in 0..classes-1, two classes or more. classes 0: the largest label

@@ -48,7 +48,7 @@ Normalization statistics(const DataSet& data, std::span<const std::int32_t> part
   for (std::size_t g = 0; g < groups; ++g) mean[g] = origin[g] + mean[g] / count;
   accumulate(variance, [&](float x, std::size_t g) { return (x - mean[g]) * (x - mean[g]); });
 
-  Normalization result{std::vector<float>(groups), std::vector<float>(groups)};
+  Normalization result{std::vector<float>(groups), std::vector<float>(groups), false};
   for (std::size_t g = 0; g < groups; ++g) {
     const auto deviation = static_cast<float>(std::sqrt(variance[g] / count));
     result.mean[g] = static_cast<float>(mean[g]);
@@ -116,7 +116,9 @@ std::span<const KnownNormalization> known_normalizations() {
       {"mnist", 1, {0.1307}, {0.3081}, 1},
       {"fashion-mnist", 1, {0.2860}, {0.3530}, 1},
       {"imagenet", 1, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, 3},
-      {"cifar", 1, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, 3}};
+      {"cifar", 1, {0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}, 3},
+      {"caffe", 255, {123.68, 116.779, 103.939}, {}, 3, true, true},
+      {"caffe-rgb", 255, {123.68, 116.779, 103.939}, {}, 3, false, true}};
   return known;
 }
 
@@ -125,7 +127,14 @@ NormalizationOptions KnownNormalization::options(double white) const {
   options.scale = white / white_becomes;
   options.mean = mean;
   options.std = std;
+  options.reversed = reversed;
   return options;
+}
+
+bool fits(const KnownNormalization& known, const ImageShape& shape) {
+  constexpr int photo = 64;
+  if (known.for_photos && std::min(shape.height, shape.width) < photo) return false;
+  return known.channels == 0 || known.channels == shape.channels;
 }
 
 NormalizationOptions named_normalization(const std::string& name, double white) {
@@ -163,7 +172,7 @@ Normalization channel_statistics(const DataSet& data, std::span<const std::int32
 Normalization default_normalization(const DataSet& data, std::span<const std::int32_t> train_part) {
   if (recipe_of(data) == Recipe::cifar) return pixel_statistics(data, train_part);
   if (!data.train.holds_bytes()) return channel_statistics(data, train_part);
-  return {{0.0f}, {256.0f}};
+  return {{0.0f}, {256.0f}, false};
 }
 
 Normalization make_normalization(const DataSet& data, std::span<const std::int32_t> train_part,
@@ -173,7 +182,7 @@ Normalization make_normalization(const DataSet& data, std::span<const std::int32
   if (options.per_pixel) return pixel_statistics(data, train_part);
   // (x / scale - mean) / std = (x - scale mean) / (scale std)
   const double scale = options.scale.value_or(1.0);
-  Normalization result{{0.0f}, {static_cast<float>(scale)}};
+  Normalization result{{0.0f}, {static_cast<float>(scale)}, options.reversed};
   const auto scaled = [&](const std::vector<double>& values, std::vector<float>& out) {
     if (values.empty()) return;
     out.clear();

@@ -19,6 +19,7 @@ namespace lwsvm {
 struct Normalization {
   std::vector<float> mean{0.0f},
       std{1.0f};  // each: 1 value (all), C values (per channel), or C*H*W (per pixel)
+  bool reversed = false;  // then the channels, RGB to BGR, by whoever feeds the network
 
   void validate(const ImageShape& shape) const;              // throws Error
   void apply(const ImageShape& shape, float* sample) const;  // one CHW sample in place
@@ -33,6 +34,7 @@ struct NormalizationOptions {
   std::optional<double> scale;
   std::vector<double> mean, std;  // empty: not given; else 1, C or C*H*W values
   bool per_pixel = false;         // mean and std of each pixel over the training part; excludes the others
+  bool reversed = false;          // then BGR for RGB
 
   bool given() const { return scale || !mean.empty() || !std.empty() || per_pixel; }
   void validate() const;
@@ -45,12 +47,16 @@ struct KnownNormalization {
   std::string name;
   double white_becomes = 1;  // before mean and std: 1 or 255
   std::vector<double> mean, std;
-  int channels = 0;  // of the images that it is for; 0: any
+  int channels = 0;        // of the images that it is for; 0: any
+  bool reversed = false;   // then BGR for RGB
+  bool for_photos = false;  // of networks for photos: images of 64 pixels and more
 
   NormalizationOptions options(double white = 255) const;
 };
-// 0-255, 0-1, -1..1; mnist, fashion-mnist for grey images; imagenet, cifar for coloured ones.
+// 0-255, 0-1, -1..1; mnist, fashion-mnist for grey images; imagenet, cifar for coloured ones; caffe (as in
+// Keras: BGR, the mean colour taken away, 255 stays 255) and the same without BGR, caffe-rgb, for photos.
 std::span<const KnownNormalization> known_normalizations();
+bool fits(const KnownNormalization& known, const ImageShape& shape);
 // By its name. Throws Error if there is none such.
 NormalizationOptions named_normalization(const std::string& name, double white = 255);
 

@@ -25,6 +25,17 @@ std::shared_ptr<const Layer> layout_layer(const Shape& wanted, const Shape& samp
   return std::make_shared<ReshapeLayer>(wanted);
 }
 
+// BGR for RGB.
+int add_reversed(Graph& graph, int input, const std::string& name, const Shape& sample) {
+  std::vector<int> channels;
+  for (std::int64_t c = sample[0] - 1; c >= 0; --c)
+    channels.push_back(graph.add(fmt::format("{}.channel{}", name, c),
+                                 std::make_shared<SliceLayer>(Shape{c, 0, 0}, Shape{1, 1, 1},
+                                                              Shape{1, sample[1], sample[2]}),
+                                 {input}));
+  return graph.add(name + ".reversed", std::make_shared<ConcatLayer>(0), std::move(channels));
+}
+
 }  // namespace
 
 bool can_take(const Shape& wanted, const Shape& sample) {
@@ -33,7 +44,7 @@ bool can_take(const Shape& wanted, const Shape& sample) {
 }
 
 void adapt_input(Model& model, const Shape& sample, const std::vector<float>& mean,
-                 const std::vector<float>& deviation) {
+                 const std::vector<float>& deviation, bool reversed) {
   const Graph& old = model.graph;
   LWSVM_CHECK(model.source && old.inputs().size() == 1);
   const int input = old.inputs()[0];
@@ -45,6 +56,7 @@ void adapt_input(Model& model, const Shape& sample, const std::vector<float>& me
   int at = graph.add_input(name, sample);
   if (!is_all(mean, 0) || !is_all(deviation, 1))
     at = graph.add(name + ".normalized", std::make_shared<NormalizeLayer>(mean, deviation), {at});
+  if (reversed) at = add_reversed(graph, at, name, sample);
   if (auto layer = layout_layer(wanted, sample)) at = graph.add(name + ".arranged", std::move(layer), {at});
   std::vector<int> copy_of(old.nodes().size(), at);
   for (std::size_t i = 0; i < old.nodes().size(); ++i) {

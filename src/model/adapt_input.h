@@ -1,6 +1,6 @@
 // What stands between a data set and a network of another program: normalised pixels, another layout.
 //
-//   pixels as stored, channels first -> Normalize -> Transpose or Reshape -> the network as read
+//   pixels as stored, channels first -> Normalize -> channels reversed -> Transpose or Reshape -> the network
 //
 // The layers are put in front of the network in memory only; write_onnx gives back the file as it was read.
 #pragma once
@@ -18,6 +18,6 @@ bool can_take(const Shape& wanted, const Shape& sample);
 
 // The model must have been read from a file, have one input, and be able to take the samples.
 void adapt_input(Model& model, const Shape& sample, const std::vector<float>& mean,
-                 const std::vector<float>& deviation);
+                 const std::vector<float>& deviation, bool reversed = false);
 
 }  // namespace lwsvm

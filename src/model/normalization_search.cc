@@ -53,7 +53,7 @@ double hinge(const float* scores, int classes, int truth) {
 Answers answers(const Model& model, const Shape& sample, const NormalizationCandidate& candidate,
                 const SampleSource& samples, const Threads& threads) {
   Model adapted = model;
-  adapt_input(adapted, sample, candidate.mean, candidate.deviation);
+  adapt_input(adapted, sample, candidate.mean, candidate.deviation, candidate.reversed);
   const auto classes = static_cast<int>(element_count(adapted.graph.node(adapted.graph.scores()).shape));
   const auto count = static_cast<std::size_t>(samples.size());
   Answers found{std::vector<std::int32_t>(count), std::vector<double>(count),

@@ -26,6 +26,7 @@ namespace lwsvm {
 struct NormalizationCandidate {
   std::string name;
   std::vector<float> mean, deviation;  // as adapt_input takes them
+  bool reversed = false;
 };
 
 struct NormalizationTrial {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <queue>
@@ -90,8 +91,9 @@ std::string mistaken_for(std::string_view bytes) {
 
 class Reader {
  public:
-  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes, std::string output)
-      : model_(model), proto_(model.graph()), asked_output_(std::move(output)) {
+  Reader(const onnx::ModelProto& model, std::string file, std::size_t bytes, std::string output,
+         ImageSize free)
+      : model_(model), proto_(model.graph()), asked_output_(std::move(output)), free_(free) {
     state_.file = std::move(file);
     state_.budget = (std::int64_t{64} << 20) + 16 * static_cast<std::int64_t>(bytes);
   }
@@ -112,6 +114,7 @@ class Reader {
     for (int i : rest) import(proto_.node(i));
     set_output();
     source.parameters = stored_parameters(state_);
+    source.output = state_.output;
     Model result;
     result.graph = std::move(state_.graph);
     read_info(result.info);
@@ -226,7 +229,31 @@ class Reader {
     }
   }
 
-  Shape sample_shape(const onnx::ValueInfoProto& input) const {
+  // Images of any size: the axes of height and width are free, and beside them is that of 1 or 3 channels.
+  // Which of the two is the height is returned; 0: these are none.
+  static int free_height_axis(const onnx::TensorShapeProto& shape) {
+    if (shape.dim_size() != 4) return 0;
+    const auto is_free = [&](int axis) { return !shape.dim(axis).has_dim_value(); };
+    const auto is_channels = [&](int axis) {
+      return shape.dim(axis).dim_value() == 1 || shape.dim(axis).dim_value() == 3;
+    };
+    if (is_channels(1) && is_free(2) && is_free(3)) return 2;
+    return is_channels(3) && is_free(1) && is_free(2) ? 1 : 0;
+  }
+
+  ImageSize free_size() {
+    ModelInfo info;
+    for (const auto& entry : model_.metadata_props())
+      if (entry.key() == kPhotosKey) info.metadata[kPhotosKey] = entry.value();
+    ImageSize size = free_.height > 0 ? free_ : noted_size(info);
+    if (size.height == 0) {
+      size = {224, 224};
+      notes_.push_back("the file leaves the size of its images free; taken: 224 x 224 (another: --crop)");
+    }
+    return size;
+  }
+
+  Shape sample_shape(const onnx::ValueInfoProto& input) {
     const auto& type = input.type().tensor_type();
     if (!input.type().has_tensor_type() || !is_real(type.elem_type()))
       fail_file("input '{}' is not of real numbers; export the model so that it is", input.name());
@@ -234,8 +261,14 @@ class Reader {
       fail_file("input '{}' has no shape such as [N, channels, height, width]; export the model with one",
                 input.name());
     Shape sample;
+    const int height_axis = free_height_axis(type.shape());
+    const ImageSize size = height_axis > 0 ? free_size() : ImageSize{};
     for (int i = 1; i < type.shape().dim_size(); ++i) {
       const auto& dim = type.shape().dim(i);
+      if (height_axis > 0 && (i == height_axis || i == height_axis + 1)) {
+        sample.push_back(i == height_axis ? size.height : size.width);
+        continue;
+      }
       if (!dim.has_dim_value())
         fail_file(
             "axis {} of input '{}' has no fixed size; export the model with one (only the batch may be free)",
@@ -415,6 +448,7 @@ class Reader {
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   std::string asked_output_;
+  ImageSize free_;
   std::vector<std::string> notes_;
   ImportState state_;
   std::unordered_map<std::string, int> producer_;  // value -> node
@@ -429,7 +463,7 @@ void check_size(std::uint64_t bytes, const std::string& file) {
 
 // `folder` is where other files of the model may lie; empty: nowhere.
 Model read(std::string_view bytes, const std::string& file, const std::filesystem::path& folder,
-           const std::string& output) {
+           const std::string& output, ImageSize free) {
   const std::string mistake = mistaken_for(bytes);
   if (!mistake.empty()) fail("onnx", "{}: {}", file, mistake);
   check_size(bytes.size(), file);
@@ -446,7 +480,7 @@ Model read(std::string_view bytes, const std::string& file, const std::filesyste
   source->tensors = all_tensors(proto);
   std::uint64_t size = bytes.size();
   if (!folder.empty()) size += embed_external_data(source->tensors, folder, file);
-  Model model = Reader(proto, file, size, output).read(*source);
+  Model model = Reader(proto, file, size, output, free).read(*source);
   model.source = std::move(source);
   return model;
 }
@@ -466,11 +500,25 @@ std::string noted_output(const ModelInfo& info) {
   return found == info.metadata.end() ? "" : found->second;
 }
 
-Model from_onnx_bytes(std::string_view bytes, const std::string& file, const std::string& output) {
-  return read(bytes, file, "", output);
+ImageSize noted_size(const ModelInfo& info) {
+  constexpr int kLargestSide = 16384;
+  const auto found = info.metadata.find(kPhotosKey);
+  if (found == info.metadata.end()) return {};
+  const char* text = found->second.c_str();
+  ImageSize size;
+  const bool known = std::sscanf(text, "resize=%*d crop=%dx%d", &size.height, &size.width) == 2 ||
+                     std::sscanf(text, "stretch=%dx%d", &size.height, &size.width) == 2;
+  const bool sane =
+      size.height > 0 && size.height <= kLargestSide && size.width > 0 && size.width <= kLargestSide;
+  return known && sane ? size : ImageSize{};
 }
 
-Model read_onnx(const std::filesystem::path& path, const std::string& output) {
+Model from_onnx_bytes(std::string_view bytes, const std::string& file, const std::string& output,
+                      ImageSize free) {
+  return read(bytes, file, "", output, free);
+}
+
+Model read_onnx(const std::filesystem::path& path, const std::string& output, ImageSize free) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     fail("onnx", "{}: this is a folder; give the .onnx file in it", path.string());
@@ -478,7 +526,7 @@ Model read_onnx(const std::filesystem::path& path, const std::string& output) {
     fail("onnx", "{}: this is a device or a pipe; give an .onnx file", path.string());  // may have no end
   if (const auto size = std::filesystem::file_size(path, error); !error) check_size(size, path.string());
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return read(read_file(path), path.string(), folder, output);
+  return read(read_file(path), path.string(), folder, output, free);
 }
 
 }  // namespace lwsvm

@@ -24,6 +24,7 @@ struct OnnxSource {
   onnx::ModelProto proto;
   std::vector<onnx::TensorProto*> tensors;  // all_tensors(proto)
   std::vector<StoredParameter> parameters;
+  std::string output;  // the value that holds the scores
 };
 
 // Every tensor of the file, in an order that depends on its structure only.

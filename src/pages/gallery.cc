@@ -10,6 +10,7 @@
 #include "model/onnx_reader.h"
 #include "net/evaluator.h"
 #include "report/image_url.h"
+#include "run/adaptation_run.h"
 #include "run/model_input.h"
 #include "run/run_context.h"
 #include "run/run_folder.h"
@@ -201,18 +202,30 @@ run::TaskOptions task_options(const RunHistory& run, const RunPaths& paths, cons
   if (data_dir.empty() && !options.data_dir.empty())
     options.data_dir = paths.resolve(options.data_dir).string();
   options.validation = run.text_setting("val");
+  // How photos are cut is in the network's file; runs of older versions say nothing of them.
+  if (const auto skip = run.setting("skip_bad"); skip.is_boolean()) options.photos.skip_bad = skip;
   if (const auto seed = run.setting("split_seed"); seed.is_number_unsigned()) options.split_seed = seed;
   return options;
 }
 
+// What the result is compared with: the network that was refined, or, where it was adapted to other classes,
+// the same with its new last layer alone.
+fs::path file_before(const RunHistory& run) {
+  if (run.first("run").value("command", ordered_json()) != "adapt") return run.input;
+  return (fs::is_directory(run.folder) ? fs::path(run.folder) : fs::path(run.folder).parent_path()) /
+         run::kHeadFile;
+}
+
 ordered_json make_gallery(const RunHistory& run, const ReportOptions& options) {
   const RunPaths paths(run.folder);
-  Model after = read_onnx(run.output), before = read_onnx(run.input, noted_output(after.info));
+  Model after = read_onnx(run.output),
+        before = read_onnx(file_before(run), noted_output(after.info), noted_size(after.info));
   // A foreign network does not say how its pixels are normalised; what refine was told is in its result.
   if (const auto normalized = after.info.metadata.find(run::kNormalizeKey);
       normalized != after.info.metadata.end())
     before.info.metadata.insert(*normalized);
-  const run::Task task(task_options(run, paths, options.data_dir), &after.info);
+  const run::TaskOptions wanted = task_options(run, paths, options.data_dir);
+  const run::Task task(wanted, &after.info, run::load_for(&after, wanted, {}));
   const Threads threads(options.threads);
   PixelSettings pixels;
   pixels.anyway = true;
@@ -299,7 +312,8 @@ fs::path RunPaths::resolve(const fs::path& path) const {
 ordered_json make_galleries(const std::vector<RunHistory>& runs, const ReportOptions& options) {
   ordered_json galleries = ordered_json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].first("run").value("command", ordered_json()) != "refine") continue;
+    const auto command = runs[i].first("run").value("command", ordered_json());
+    if (command != "refine" && command != "adapt") continue;
     ordered_json gallery{{"run", i}};
     try {
       gallery.update(make_gallery(runs[i], options));

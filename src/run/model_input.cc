@@ -13,40 +13,7 @@
 namespace lwsvm::run {
 namespace {
 
-std::string to_text(const NormalizationOptions& options) {
-  nlohmann::json text{{"mean", options.mean}, {"std", options.std}};
-  if (options.scale) text["scale"] = *options.scale;
-  return text.dump();
-}
-
-NormalizationOptions stored_options(const ModelInfo& info) {
-  NormalizationOptions options;
-  const auto found = info.metadata.find(kNormalizeKey);
-  if (found == info.metadata.end()) return options;
-  try {
-    const auto text = nlohmann::json::parse(found->second);
-    options.mean = text.at("mean").get<std::vector<double>>();
-    options.std = text.at("std").get<std::vector<double>>();
-    if (text.contains("scale")) options.scale = text.at("scale").get<double>();
-  } catch (const nlohmann::json::exception&) {
-    fail("model",
-         "the network's metadata say '{}' of its normalisation, which lwsvm cannot read; give --normalize",
-         found->second);
-  }
-  return options;
-}
-
 using Verdict = NormalizationFindings::Verdict;
-
-// The known normalisations that data like these may have had; as stored, if they are no pixels.
-std::vector<KnownNormalization> candidates_for(const DataSet& data) {
-  std::vector<KnownNormalization> fitting;
-  const bool pixels = white_of(data).has_value();
-  for (const KnownNormalization& known : known_normalizations())
-    if (pixels && (known.channels == 0 || known.channels == data.shape.channels)) fitting.push_back(known);
-  if (fitting.empty()) fitting.push_back({"as stored", 255, {}, {}});
-  return fitting;
-}
 
 // "98.2% with 0-1, 91.0% with 0-255": the best first.
 std::string accuracies(const NormalizationFindings& found) {
@@ -107,11 +74,12 @@ std::size_t as_stored(std::span<const KnownNormalization> known, double white) {
 NormalizationOptions found_by_trying(const Model& model, const DataSet& data, const Shape& sample,
                                      bool anyway, const Threads& threads, Messages& messages) {
   const double white = white_of(data).value_or(255);
-  const std::vector<KnownNormalization> known = candidates_for(data);
+  const std::vector<KnownNormalization> known = fitting_normalizations(data);
   std::vector<NormalizationCandidate> candidates;
   for (const KnownNormalization& normalization : known) {
     Normalization constants = make_normalization(data, {}, normalization.options(white));
-    candidates.push_back({normalization.name, std::move(constants.mean), std::move(constants.std)});
+    candidates.push_back({normalization.name, std::move(constants.mean), std::move(constants.std),
+                          constants.reversed});
   }
   Random random(0);
   const SampleView chosen(data.train, random_permutation(data.train.size(), random));
@@ -123,6 +91,40 @@ NormalizationOptions found_by_trying(const Model& model, const DataSet& data, co
 }
 
 }  // namespace
+
+std::string normalization_text(const NormalizationOptions& options) {
+  nlohmann::json text{{"mean", options.mean}, {"std", options.std}};
+  if (options.scale) text["scale"] = *options.scale;
+  if (options.reversed) text["bgr"] = true;
+  return text.dump();
+}
+
+NormalizationOptions stored_normalization(const ModelInfo& info) {
+  NormalizationOptions options;
+  const auto found = info.metadata.find(kNormalizeKey);
+  if (found == info.metadata.end()) return options;
+  try {
+    const auto text = nlohmann::json::parse(found->second);
+    options.mean = text.at("mean").get<std::vector<double>>();
+    options.std = text.at("std").get<std::vector<double>>();
+    if (text.contains("scale")) options.scale = text.at("scale").get<double>();
+    options.reversed = text.value("bgr", false);
+  } catch (const nlohmann::json::exception&) {
+    fail("model",
+         "the network's metadata say '{}' of its normalisation, which lwsvm cannot read; give --normalize",
+         found->second);
+  }
+  return options;
+}
+
+std::vector<KnownNormalization> fitting_normalizations(const DataSet& data) {
+  std::vector<KnownNormalization> fitting;
+  const bool pixels = white_of(data).has_value();
+  for (const KnownNormalization& known : known_normalizations())
+    if (pixels && fits(known, data.shape)) fitting.push_back(known);
+  if (fitting.empty()) fitting.push_back({"as stored", 255, {}, {}});
+  return fitting;
+}
 
 bool is_foreign(const ModelInfo& info) {
   return !info.producer.starts_with("lwsvm");
@@ -145,11 +147,11 @@ void fit_input(Model& model, const PixelSettings& pixels, const DataSet& data, c
   if (inputs.size() != 1 || !can_take(model.graph.node(inputs[0]).shape, sample))
     return check_fit(model, data);  // says why not
   check_network(model, data);
-  if (!options.given()) options = stored_options(model.info);
+  if (!options.given()) options = stored_normalization(model.info);
   if (!options.given()) options = found_by_trying(model, data, sample, pixels.anyway, threads, messages);
-  model.info.metadata[kNormalizeKey] = to_text(options);
+  model.info.metadata[kNormalizeKey] = normalization_text(options);
   const Normalization constants = make_normalization(data, {}, options);
-  adapt_input(model, sample, constants.mean, constants.std);
+  adapt_input(model, sample, constants.mean, constants.std, constants.reversed);
 }
 
 }  // namespace lwsvm::run

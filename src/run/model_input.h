@@ -18,6 +18,12 @@ inline constexpr const char* kNormalizeKey = "lwsvm.normalize";
 void fit_input(Model& model, const PixelSettings& pixels, const DataSet& data, const Threads& threads,
                Messages& messages);
 
+// As a text for the metadata, and as a file's metadata say; not given if they say nothing.
+std::string normalization_text(const NormalizationOptions& options);
+NormalizationOptions stored_normalization(const ModelInfo& info);
+// The known normalisations that data like these may have had; as stored, if they are no pixels.
+std::vector<KnownNormalization> fitting_normalizations(const DataSet& data);
+
 bool is_foreign(const ModelInfo& info);  // written by another program
 
 }  // namespace lwsvm::run

@@ -135,6 +135,7 @@ void note_refining(const RefineJob& job, const Task& task, const RefineOptions& 
   model.info.data = task.data.name;
   model.info.metadata["lwsvm.loss"] = job.task.loss;
   note_split(task.choice, model.info);
+  note_photos(task.data, model.info);
 }
 
 void announce(const RefineJob& job, const Model& model, const Regulariser& regulariser, const Centre& centre,
@@ -329,7 +330,8 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
 
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
-                              : read_onnx(job.input, job.output_name);
+                              : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
+  if (!input.data) input.data = load_for(&model, origin.task(job.task), context);
   const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);

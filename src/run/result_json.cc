@@ -43,6 +43,26 @@ void to_json(json& value, const RefineSummary& summary) {
   if (!summary.time_limit.empty()) value["time_limit"] = summary.time_limit;
 }
 
+void to_json(json& value, const AdaptSummary& summary) {
+  value = summary.end;
+  value["head"] = summary.head;
+  value["lambda"] = summary.lambda;
+  if (summary.cross_validated) value["cross_validated"] = *summary.cross_validated;
+  value["replaced"] = summary.replaced;
+  value["normalization"] = summary.normalization;
+  value["classes"] = summary.classes;
+  value["layers"] = summary.layers;
+  value["updates"] = summary.moves;
+  value["rejected"] = summary.rejected;
+  value["feature_samples"] = summary.feature_samples;
+  value["feature_seconds"] = summary.feature_seconds;
+  value["head_seconds"] = summary.head_seconds;
+  value["seconds"] = summary.seconds;
+  value["end"] = summary.reason;
+  value["finished"] = summary.finished;
+  value["model"] = summary.model;
+}
+
 }  // namespace lwsvm
 
 namespace lwsvm::run {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lwsvm/adapt.h"
 #include "lwsvm/refine.h"
 #include "lwsvm/train.h"
 #include "report/run_log.h"
@@ -16,6 +17,7 @@ void from_json(const nlohmann::json& json, Quality& quality);
 
 void to_json(nlohmann::json& json, const TrainSummary& summary);
 void to_json(nlohmann::json& json, const RefineSummary& summary);
+void to_json(nlohmann::json& json, const AdaptSummary& summary);
 
 }  // namespace lwsvm
 

@@ -1,11 +1,13 @@
 // What a run is given beside its job.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "base/messages.h"
 #include "data/dataset.h"
 #include "engine/threads.h"
@@ -24,6 +26,8 @@ struct RunContext {
   std::string data_dir;                 // where known data sets lie; a resumed run may be given another
   Messages* messages = &silence();      // whoever is told what a person should know
   std::vector<RunObserver*> observers;  // whoever hears of every step, and may end the run
+  std::string cache{};                  // folder of what commands keep for each other; empty: the default
+  std::uint64_t cache_limit = kDefaultCacheLimit;
 };
 
 // As many threads as were asked for; a word where the system has granted fewer.

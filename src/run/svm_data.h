@@ -12,6 +12,7 @@
 #include "data/normalization.h"
 #include "data/sample_view.h"
 #include "data/split.h"
+#include "run/photo_input.h"
 
 namespace lwsvm::run {
 
@@ -21,6 +22,7 @@ struct SvmDataOptions {
   std::string train_file, test_file;  // LIBSVM files; train_file empty: `data`
   std::string validation;             // empty: by data set; none for LIBSVM files
   std::uint64_t split_seed = 0;
+  PhotoOptions photos;
   bool normalised = false;  // features will be shifted or scaled, and then are no longer zero
 };
 

@@ -55,6 +55,7 @@ Model make_model(const SvmJob& job, const SvmData& data, const Normalization& no
   if (data.from_files)
     model.info.input = fmt::format("{}, features 1..{} as in the file", to_string(shape), shape.size());
   note_split({data.split.validation.size(), job.source.split_seed}, model.info);
+  note_photos(data.data, model.info);
   model.info.metadata["lwsvm.loss"] = "svm";
   return model;
 }
@@ -187,6 +188,11 @@ TrainedSvm run_svm(SvmJob job, const RunContext& context,
   check_output(job);
   if (!context.data_dir.empty()) job.source.data_dir = context.data_dir;
   job.source.normalised = is_given(job.pixels);
+  if (!input.data && job.source.train_file.empty()) {
+    LoadOptions how = load_options(photo_settings(job.source.photos, context), nullptr, context);
+    how.data_dir = job.source.data_dir;
+    input.data = std::make_shared<const DataSet>(load_data(job.source.data, how));
+  }
   const SvmData data(job.source, std::move(input.data));
   stop_if_interrupted("loading the data");
   check_model_size(job, data);

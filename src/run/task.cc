@@ -61,6 +61,13 @@ NormalizationOptions normalization_options(const PixelSettings& pixels, const Da
   return numbers;
 }
 
+std::shared_ptr<const DataSet> load_for(const Model* model, const TaskOptions& options,
+                                        const RunContext& context) {
+  LoadOptions how = load_options(photo_settings(options.photos, context), model, context);
+  how.data_dir = options.data_dir;
+  return std::make_shared<const DataSet>(load_data(options.data, how));
+}
+
 Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<const DataSet> given)
     : holder(given ? std::move(given)
                    : std::make_shared<const DataSet>(load_data(options.data, options.data_dir))),
@@ -84,7 +91,9 @@ const SampleView& Task::part(const std::string& name) const {
                            : name == "test" ? &test
                                             : nullptr;
   if (!view) fail_unknown("split", "split", name, std::vector<std::string>{"train", "val", "test"});
-  if (view->size() == 0) fail("split", "{} has no {} samples", data.name, name);
+  if (view->size() == 0)
+    fail("split", "{} has no {} samples{}", data.name, name,
+         data.photos.empty() ? "" : "; give them folders train and test, or another --split");
   return *view;
 }
 

@@ -13,6 +13,7 @@
 #include "data/split.h"
 #include "model/model.h"
 #include "net/loss.h"
+#include "run/photo_input.h"
 
 namespace lwsvm::run {
 
@@ -25,6 +26,7 @@ struct TaskOptions {
   std::string delta;           // CSV of the margin matrix; empty: `margins`
   std::vector<float> margins;  // the matrix, row = predicted; empty: 0-1
   std::string augment;         // "flip,shift2"; empty: nothing
+  PhotoOptions photos;
 
   template <typename Self, typename Visit>
   static void fields(Self& self, const Visit& visit) {  // run/settings.h
@@ -35,6 +37,7 @@ struct TaskOptions {
     visit("loss", self.loss);
     visit("delta", self.delta);
     visit("augment", self.augment);
+    PhotoOptions::fields(self.photos, visit);
   }
 };
 
@@ -48,6 +51,10 @@ struct SplitChoice {
 };
 // The split in a network's metadata: which samples it has not been trained on.
 void note_split(const SplitChoice& choice, ModelInfo& info);
+
+// For a network, which may be null: see load_options. Throws Error.
+std::shared_ptr<const DataSet> load_for(const Model* model, const TaskOptions& options,
+                                        const RunContext& context);
 
 struct Task {
   // Loads the data, unless they are given; throws Error. Where the options say nothing about the split, that

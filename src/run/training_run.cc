@@ -39,7 +39,7 @@ std::optional<Model> given_model(const TrainJob& job, std::optional<SavedRun>& s
   if (saved) return std::move(saved->model);
   if (input.model) return std::move(input.model);
   if (job.init.empty()) return std::nullopt;
-  return read_onnx(job.init, job.output_name);
+  return read_onnx(job.init, job.output_name, asked_size(job.task.photos));
 }
 
 Model new_model(const TrainJob& job, const Task& task) {
@@ -79,6 +79,7 @@ void note_training(const TrainJob& job, const Task& task, Model& model) {
   model.info.classes = task.data.classes;
   model.info.class_names = task.data.class_names;
   note_split(task.choice, model.info);
+  note_photos(task.data, model.info);
   model.info.metadata["lwsvm.loss"] = job.task.loss;
 }
 
@@ -150,6 +151,7 @@ Trained run_training(TrainJob job, const RunContext& context, RunInput input) {
   std::optional<Model> given = given_model(job, saved, input);
   const bool begins_with_given = given && !saved;
   const Threads threads = start_threads(context.threads, messages);
+  if (!input.data) input.data = load_for(given ? &*given : nullptr, origin.task(job.task), context);
   const Task task(origin.task(job.task), given ? &given->info : nullptr, std::move(input.data));
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);

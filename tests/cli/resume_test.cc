@@ -19,7 +19,9 @@ std::vector<std::string> story(const fs::path& folder) {
   std::vector<std::string> lines;
   for (nlohmann::ordered_json record : read_run_log(folder / "log.jsonl").records) {
     if (record["type"] == "run") record.erase("settings");  // names the output
-    for (const char* key : {"seconds", "samples_per_second", "model"}) record.erase(key);
+    for (const char* key : {"seconds", "samples_per_second", "model", "feature_seconds", "feature_samples",
+                            "head_seconds"})
+      record.erase(key);
     lines.push_back(record.dump());
   }
   return lines;
@@ -40,6 +42,9 @@ class Resume : public testing::TestWithParam<const char*> {
       arguments_ = {"train", "--data",      data,  "--init",  "half.onnx", "--epochs",
                     "4",     "--normalize", "0-1", "--batch", "20"};
       command_ = "train";
+    } else if (command_ == "adapt") {
+      make_network(folder_.path(), "base.onnx", small_net, "synthetic:n=300,classes=3,size=8x8");
+      arguments_ = {"adapt", "base.onnx", "--data", data, "--depth", "all", "--val", "100", "--batch", "50"};
     } else {
       make_network(folder_.path(), "base.onnx", small_net, data);
       arguments_ = {"refine",  "base.onnx", "--data",       data, "--passes", "2",
@@ -175,7 +180,7 @@ TEST_P(Resume, LogEndsWithWhatJsonSays) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, Resume,
                          testing::Values("train", "train, float16", "train, bfloat16", "refine",
-                                         "refine, centred", "refine, sweeps"));
+                                         "refine, centred", "refine, sweeps", "adapt"));
 
 TEST(ResumedRefine, StaysWhereItEndedByItself) {
   TemporaryFolder folder;

@@ -1,6 +1,6 @@
 // Confusion matrices, images and filters before and after refining.
 
-const kMatrixClasses = 20; // more are told as a list
+const kMatrixClasses = 20; // of more, those that are most confused, and a list
 const kWorstConfusions = 12;
 
 // Heat in the background, as strong as the theme allows for the text on it.
@@ -91,10 +91,32 @@ function confusionList({ classes, confusion: { before, after } }) {
   );
 }
 
+// The classes with most mistakes, before or after, in their own order, as a gallery of their own.
+function mostConfused({ classes, confusion: { before, after } }) {
+  const mistakes = (matrix, k) =>
+    matrix.reduce((sum, row, r) => sum + (r === k ? 0 : row[k] + matrix[k][r]), 0);
+  const shown = classes
+    .map((_, k) => ({ k, worst: Math.max(mistakes(before, k), mistakes(after, k)) }))
+    .sort((a, b) => b.worst - a.worst || a.k - b.k)
+    .slice(0, kMatrixClasses)
+    .map(({ k }) => k)
+    .sort((a, b) => a - b);
+  const part = (matrix) => shown.map((r) => shown.map((c) => matrix[r][c]));
+  return {
+    classes: shown.map((k) => classes[k]),
+    confusion: { before: part(before), after: part(after) },
+  };
+}
+
 function confusionPart(gallery) {
-  const { before, after } = gallery.confusion;
   if (gallery.classes.length > kMatrixClasses)
-    return [element("h3", {}, "Most frequent confusions"), confusionList(gallery)];
+    return [
+      element("h3", {}, "Most frequent confusions"),
+      confusionList(gallery),
+      element("h3", {}, `The ${kMatrixClasses} most confused of ${gallery.classes.length} classes`),
+      ...confusionPart(mostConfused(gallery)),
+    ];
+  const { before, after } = gallery.confusion;
   return [
     element(
       "div",

@@ -1,0 +1,18 @@
+// PNG files. Anything else that the fuzzer makes of them, such as another format, is read as what it is.
+#include "data/made_photos.h"
+#include "fuzz/photo_fuzz.h"
+#include "fuzz/reader_fuzz.h"
+
+namespace lwsvm::fuzz {
+
+using namespace lwsvm::testing;
+
+void read(std::string_view bytes) {
+  read_photo(bytes);
+}
+
+std::vector<std::string> seeds() {
+  return {png_bytes(9, 7), png_bytes(40, 24, 1), png_bytes(1, 1)};
+}
+
+}  // namespace lwsvm::fuzz
