@@ -18,6 +18,7 @@
 #include "run/centre.h"
 #include "run/judged_part.h"
 #include "run/model_input.h"
+#include "run/quality.h"
 #include "run/recording.h"
 #include "run/refine_choices.h"
 #include "run/result_json.h"
