@@ -58,6 +58,7 @@ class Network {
   std::string data() const;                             // what it was trained on; empty: not known
   std::string producer() const;                         // the program that wrote its file
   std::optional<double> lambda() const;                 // weight of the regulariser that it was trained with
+  std::vector<std::string> class_names() const;         // one per class; empty: not known
   std::vector<std::string> notes() const;               // what its user should know about its file
   std::map<std::string, std::string> metadata() const;  // whatever else the file says
   void set_metadata(const std::string& key, const std::string& value);

@@ -76,6 +76,7 @@ void bind_network(py::module_& module) {
       .def("data", &Network::data)
       .def("producer", &Network::producer)
       .def("lam", &Network::lambda)
+      .def("class_names", &Network::class_names)
       .def("notes", &Network::notes)
       .def("metadata", &Network::metadata)
       .def("set_metadata", &Network::set_metadata, py::arg("key"), py::arg("value"));

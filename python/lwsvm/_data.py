@@ -127,9 +127,10 @@ class Data:
         name: str = "samples",
         data_dir: str | os.PathLike[str] = "",
         outputs: int | None = None,
+        output_names: Sequence[str] = (),
     ):
         """`validation` and `test` are pairs of samples and labels. `classes` names the label of each class number; `outputs` is
-        how many a network tells apart. `channels_last` says what four axes are; None: the axis with 1, 3 or 4 entries holds
+        how many a network tells apart, `output_names` what its file calls them. `channels_last` says what four axes are; None: the axis with 1, 3 or 4 entries holds
         the channels."""
         self.labels: Labels | None = None
         if is_name(x):
@@ -140,7 +141,7 @@ class Data:
             return
         x, y = pair_of(x, y)
         pairs = {"train": (x, y), "validation": _part(validation, "validation"), "test": _part(test, "test")}
-        self.labels = Labels(y, outputs, classes)
+        self.labels = Labels(y, outputs, classes, output_names)
         parts = {}
         for part, pair in pairs.items():
             if pair is None:

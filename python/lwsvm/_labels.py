@@ -50,10 +50,16 @@ def label_array(y: Any, what: str = "y") -> npt.NDArray[Any]:
 class Labels:
     """Which label stands for which class number."""
 
-    def __init__(self, y: Any, outputs: int | None, classes: Sequence[Hashable] | None = None):
+    def __init__(
+        self,
+        y: Any,
+        outputs: int | None,
+        classes: Sequence[Hashable] | None = None,
+        names: Sequence[str] = (),
+    ):
         """The labels of training samples `y`, for a network with so many outputs, if there is one already. `classes` names
-        the label of each output; else whole numbers from 0 are the outputs themselves, and others are taken in their order,
-        if there are as many as outputs."""
+        the label of each output; else whole numbers from 0 are the outputs themselves, words the `names` in the network's
+        file, and others are taken in their order, if there are as many as outputs."""
         array = label_array(y)
         self._places: dict[Any, int] | None = None  # None: labels are class numbers already
         if classes is not None:
@@ -65,6 +71,10 @@ class Labels:
             raise Error("[data] y is empty; nothing can be learnt from no samples")
         if outputs is not None and _are_class_numbers(array, outputs):
             self.classes = list(range(outputs))
+            return
+        if names and array.dtype.kind in "UO" and all(label in names for label in array.tolist()):
+            self.classes = list(names)
+            self._places = self._index()
             return
         distinct = _distinct(array, outputs is not None)
         if outputs is not None and len(distinct) != outputs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -96,12 +95,8 @@ class Network:
         """The label of each output: those that it was trained or refined with here, the file's class names, or 0, 1, 2, ..."""
         if self._classes is not None:
             return list(self._classes)
-        try:
-            names = json.loads(self.metadata.get("lwsvm.class_names", "null"))
-        except ValueError:
-            names = None
-        count = self.core.classes()
-        return list(names) if isinstance(names, list) and len(names) == count else list(range(count))
+        names, count = self.core.class_names(), self.core.classes()
+        return list(names) if len(names) == count else list(range(count))
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -173,15 +168,27 @@ class Network:
         if not any(value for value in settings.values()) and self._needs_pixels():
             settings["scale"] = 1.0
         part = samples, np.zeros(len(samples), dtype=np.int32)
-        data = _core.Data.view(train=part, test=part, classes=max(count, 2), channels_last=channels_last)
+        data = _core.Data.view(train=part, test=part, classes=max(count, 2),
+                               channels_last=self._channels_last(samples, channels_last))
         return _core.scores(self.core, data, part="test", threads=_settings.threads(threads), **settings)
+
+    def _channels_last(self, x: Any, said: bool | None) -> bool | None:
+        """Of four axes. What was trained here takes its channels first, so that its shape may tell."""
+        shape = tuple(getattr(x, "shape", ()))[1:]
+        if said is not None or len(shape) != 3 or not self.producer.startswith("lwsvm"):
+            return said
+        if shape == self.input_shape:
+            return False
+        return True if (shape[2], *shape[:2]) == self.input_shape else None
 
     def _needs_pixels(self) -> bool:
         return not self.producer.startswith("lwsvm") and "lwsvm.normalize" not in self.metadata
 
     def _classes_for(self, x: Any) -> list[Any] | None:
         """The labels that it was trained with here, for arrays; a data set by name has its own."""
-        return None if is_name(x) or isinstance(x, Data) else self._classes
+        if is_name(x) or isinstance(x, Data) or self.classes == list(range(self.core.classes())):
+            return None
+        return self._classes
 
     def predict(self, x: Any, **pixels: Any) -> npt.NDArray[Any]:
         """The label of each sample's highest score; settings are those of `scores`."""
@@ -213,8 +220,9 @@ class Network:
             data = x if isinstance(x, Data) else Data(x, y, classes=classes, data_dir=data_dir)
         else:
             x, y = pair_of(x, y)
-            known = self._classes if classes is None else classes
-            data = Data(x, y, test=(x, y), classes=known, channels_last=channels_last, outputs=outputs)
+            known = self._classes_for(x) if classes is None else classes
+            data = Data(x, y, test=(x, y), classes=known, channels_last=self._channels_last(x, channels_last), outputs=outputs,
+                        output_names=self.core.class_names())
             part = "test"
         found = _core.evaluate(
             self.core,

@@ -23,10 +23,14 @@ def _made_data(
     channels_last: bool | None,
     name: str | None,
     data_dir: str | os.PathLike[str],
-    outputs: int | None,
+    network: Network | None,
 ) -> tuple[Data, str | None]:
     """The data, and the share or count of samples to split off."""
     share, own = _settings.part(validation)
+    if classes is None and network is not None:
+        classes = network._classes_for(x)
+    if network is not None:
+        channels_last = network._channels_last(x, channels_last)
     if isinstance(x, Data):
         if y is not None or own is not None or test is not None or classes is not None or name is not None:
             raise Error("[data] a Data has its own labels, parts and name; leave out y, test, classes and name")
@@ -34,7 +38,8 @@ def _made_data(
     if is_name(x):
         return Data(x, y, validation=own, test=test, classes=classes, data_dir=data_dir), share
     return Data(x, y, validation=own, test=test, classes=classes, channels_last=channels_last, name=name or "samples",
-                outputs=outputs), share
+                outputs=network.core.classes() if network else None,
+                output_names=network.core.class_names() if network else ()), share
 
 
 def _both(display: Any, callback: Callable[[Any], Any] | None, convert: Callable[[dict[str, Any]], Any]) -> Any:
@@ -136,8 +141,7 @@ def refine(
     True
     """
     source = Network(network, output=output)
-    data, share = _made_data(x, y, validation, test, classes if classes is not None else source._classes_for(x),
-                             channels_last, name, data_dir, source.core.classes())
+    data, share = _made_data(x, y, validation, test, classes, channels_last, name, data_dir, source)
     limit = _settings.seconds(time_limit)
     refined = source.core.copy()
     messages: list[str] = []
@@ -183,7 +187,7 @@ def refine(
 
 
 def train(
-    network: str | os.PathLike[str] | Network,
+    network: str | Network,
     x: Any,
     y: Any = None,
     *,
@@ -229,13 +233,10 @@ def train(
     >>> result.model.classes
     [0, 1, 2, 3, 4, 5]
     """
-    going_on = isinstance(network, Network)
-    if not going_on and not isinstance(network, str):
+    if not isinstance(network, (str, Network)):
         raise Error(f"[train] expected a Network or an architecture such as 'dense64-relu', not {type(network).__name__}")
     source = network if isinstance(network, Network) else None
-    known = classes if classes is not None else source._classes_for(x) if source else None
-    data, share = _made_data(x, y, validation, test, known, channels_last, name, data_dir,
-                             source.core.classes() if source else None)
+    data, share = _made_data(x, y, validation, test, classes, channels_last, name, data_dir, source)
     limit = _settings.seconds(time_limit)
     trained = source.core.copy() if source else _core.Network()
     messages: list[str] = []

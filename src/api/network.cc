@@ -99,6 +99,10 @@ std::optional<double> Network::lambda() const {
   return state().model.info.lambda;
 }
 
+std::vector<std::string> Network::class_names() const {
+  return state().model.info.class_names;
+}
+
 std::vector<std::string> Network::notes() const {
   return state().model.info.notes;
 }

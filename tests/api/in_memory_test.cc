@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -274,7 +275,23 @@ TEST(RequestStop, EndsARefinementOnAnotherThreadWithWhatItHas) {
   worker.join();
   EXPECT_LE(summary.end.objective, summary.start.objective);
   // It may have come to its end by itself meanwhile.
-  if (!summary.finished) EXPECT_EQ(summary.reason, "stopped");
+  if (!summary.finished) {
+    EXPECT_EQ(summary.reason, "stopped");
+  }
+}
+
+// Before its first epoch, Deep Frank-Wolfe makes short runs; of a million epochs they are long.
+TEST(RequestStop, EndsTheSearchForARadius) {
+  const StopListener listener;
+  Network network;
+  TrainSummary summary;
+  std::thread worker(
+      [&] { summary = train(network, bars(), {.arch = kSmallNet, .solver = "dfw", .epochs = 1 << 20}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  request_stop();
+  worker.join();
+  EXPECT_FALSE(summary.finished);
+  EXPECT_FALSE(network.empty());
 }
 
 TEST(RequestStop, ThrowsWhereThereIsNothingYet) {

@@ -70,13 +70,25 @@ def test_data_keeps_its_array_alive():
 
 
 def test_channels_last_is_recognised_or_said():
-    x = np.random.default_rng(0).random((20, 3, 4, 5), dtype=np.float32)
+    x = np.random.default_rng(0).random((20, 3, 6, 5), dtype=np.float32)
     y = np.arange(20) % 2
-    net = lwsvm.train("dense4-relu", x, y, epochs=1).model
     turned = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    assert lwsvm.Data(turned, y).shape == (3, 6, 5)
+    assert lwsvm.Data(turned, y, channels_last=False).shape == (6, 5, 3)
+    net = lwsvm.train("dense4-relu", x, y, epochs=1).model
     assert np.array_equal(net.scores(turned), net.scores(x))
-    assert lwsvm.Data(turned, y).shape == (3, 4, 5)
-    assert lwsvm.Data(turned, y, channels_last=False).shape == (4, 5, 3)
+    assert np.array_equal(net.scores(turned, channels_last=True), net.scores(x, channels_last=False))
+
+
+def test_a_network_of_ours_tells_what_the_axes_are():
+    x = np.random.default_rng(0).random((20, 5, 3, 3), dtype=np.float32)  # one would think of three channels
+    y = np.arange(20) % 2
+    assert lwsvm.Data(x, y).shape == (3, 5, 3)
+    net = lwsvm.train("dense4-relu", x, y, epochs=1, channels_last=False).model
+    assert net.input_shape == (5, 3, 3)
+    assert net.evaluate(x, y).correct == int((net.scores(x).argmax(axis=1) == y).sum())
+    assert lwsvm.refine(net, x, y, passes=1).model.input_shape == (5, 3, 3)
+    assert np.array_equal(net.scores(x.transpose(0, 2, 3, 1)), net.scores(x))
 
 
 @pytest.mark.parametrize(

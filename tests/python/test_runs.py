@@ -98,7 +98,7 @@ def test_errors_have_the_words_of_the_command_line(run, tmp_path, monkeypatch, a
     assert isinstance(error.value, ValueError)
     words = str(error.value)
     assert words.startswith("[")
-    assert words.split("] ", 1)[1] in printed.replace("--time-limit", "time-limit"), printed
+    assert " ".join(words.split("] ", 1)[1].split()) in " ".join(printed.split()), printed
 
 
 def test_the_callback_hears_every_update_and_may_stop(base):
@@ -108,7 +108,7 @@ def test_the_callback_hears_every_update_and_may_stop(base):
     assert heard == result.updates
     assert result.finished and not result.interrupted
     heard.clear()
-    stopped = lwsvm.refine(net, x, y, passes=5, callback=lambda update: (heard.append(update), len(heard) < 2)[1])
+    stopped = lwsvm.refine(net, x, y, moves="layers", passes=3, callback=lambda update: (heard.append(update), len(heard) < 2)[1])
     assert len(heard) == len(stopped.updates) == 2
     assert not stopped.finished and not stopped.interrupted
 
@@ -192,13 +192,28 @@ def in_process(body):
 def test_ctrl_c_ends_a_run_with_the_best_network_so_far():
     done = in_process("""
         net = lwsvm.train("conv8x3-relu-pool2-dense32-relu", x, y, epochs=1).model
-        begun = time.time()
-        result = lwsvm.refine(net, x, y, passes=10**6, patience=10**6, callback=lambda update: interrupt(0.05) if begun else None)
+        heard = []
+        def hear(update):
+            heard.append(update)
+            if len(heard) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+        result = lwsvm.refine(net, x, y, moves="layers", passes=1000, keep="last", callback=hear)
         assert result.interrupted and not result.finished and result.reason == "stopped", result
+        assert len(result.updates) == 2
+        assert result.end.objective == result.updates[-1].after < result.start.objective
+        assert lwsvm.refine(net, x, y, passes=0).finished      # the next run does not remember it
+        print("fine")
+    """)
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_ctrl_c_is_heard_while_cplusplus_works():
+    done = in_process("""
+        net = lwsvm.train("conv8x3-relu-pool2-dense32-relu", x, y, epochs=1).model
+        interrupt(0.5)
+        result = lwsvm.refine(net, x, y, passes=10**6, patience=10**6)    # the search for a first radius alone takes minutes
+        assert result.interrupted and not result.finished
         assert result.end.objective <= result.start.objective
-        assert time.time() - begun < 60
-        again = lwsvm.refine(net, x, y, passes=0)      # the next run does not remember it
-        assert again.finished
         print("fine")
     """)
     assert done.stdout == "fine\n", done.stderr
@@ -206,30 +221,17 @@ def test_ctrl_c_ends_a_run_with_the_best_network_so_far():
 
 def test_a_second_ctrl_c_raises():
     done = in_process("""
-        calls = []
-        def twice(update):
-            for _ in range(2):
-                try:
-                    os.kill(os.getpid(), signal.SIGINT)
-                    time.sleep(0.2)
-                except KeyboardInterrupt:
-                    calls.append(1)
-                    if len(calls) == 2:
-                        raise
-            raise KeyboardInterrupt
-        def hear(update):
-            calls.append(1)
-            interrupt(0.01) if len(calls) == 1 else None
-            raise KeyboardInterrupt
-        net = lwsvm.train("dense8-relu", x, y, epochs=1).model
+        from lwsvm import _core
+        net = lwsvm.train("dense8-relu", x, y, epochs=1).model.core
+        data = lwsvm.Data(x, y).core
+        def impatient(text):      # every word that C++ has to say is a chance to press Ctrl-C
+            signal.raise_signal(signal.SIGINT)
         try:
-            lwsvm.refine(net, x, y, passes=100, patience=100, callback=hear)
+            _core.refine(net, data, moves="layers", passes=1000, on_message=impatient)
         except KeyboardInterrupt:
             print("raised")
-        else:
-            print("kept" if len(calls) == 1 else "lost")
     """)
-    assert done.stdout in ("raised\n", "kept\n"), done.stderr  # whether the second came before the end is a matter of luck
+    assert done.stdout == "raised\n", done.stderr
 
 
 def test_ctrl_c_before_there_is_a_network_raises_at_once():
