@@ -39,7 +39,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise Error(f"[data] all labels are the class {self.classes_[0]!r}; two or more classes are needed")
+            raise Error(f"[data] y has one class, {self.classes_[0]!r}; two or more are needed")
         return np.ascontiguousarray(numbers, dtype=np.int32)
 
     def _class_names(self) -> list[str]:
@@ -161,8 +161,8 @@ class LinearSVMClassifier(_Classifier):
         return self._searched_lam(X, labels, seed)
 
     def _searched_lam(self, X: Any, labels: npt.NDArray[np.int32], seed: int) -> float:
-        """The best of a geometric grid by cross-validation, ties to the larger. The grid is about 1/N times the samples' mean
-        square, so that multiplying all features by a number changes nothing but the answer's scale."""
+        """The best of a geometric grid by cross-validation, ties to the larger. The grid goes down from the samples' mean
+        square, so that it is the same search whatever unit the features are in."""
         smallest = int(np.bincount(labels).min())
         folds = min(5, smallest)
         square = float(X.multiply(X).sum() if scipy.sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64))
@@ -255,20 +255,20 @@ class PiecewiseLinearClassifier(_Classifier):
         labels = self._take_labels(y)
         common = {
             "validation": self._split_off(len(labels)),
-            "classes": list(range(len(self.classes_))),
+            "classes": self.classes_.tolist(),
             "augment": self.augment,
             "batch": self.batch,
             "seed": _seed(self.random_state),
             "threads": self.threads,
             "progress": False,
         }
-        samples = self._images(X)
+        samples, labels = self._images(X), self.classes_[labels]
         self.training_ = train(self.arch, samples, labels, epochs=self.epochs, solver=self.solver, lam=self.lam, **common)
-        self.network_ = self._named(self.training_.model)
+        self.network_ = self.training_.model
         if self.training_.interrupted:
             raise KeyboardInterrupt("stopped; the network so far is kept")
         self.result_ = refine(self.training_.model, samples, labels, passes=self.passes, time_limit=self.time_limit, **common)
-        self.network_ = self._named(self.result_.model)
+        self.network_ = self.result_.model
         self.n_iter_ = self.training_.epochs + self.result_.moves
         if self.result_.interrupted:
             raise KeyboardInterrupt("stopped; the best network so far is kept")
@@ -277,11 +277,6 @@ class PiecewiseLinearClassifier(_Classifier):
     def _split_off(self, samples: int) -> Any:
         """Of very few samples none are spared."""
         return 0 if samples < 20 else self.validation
-
-    def _named(self, network: Network) -> Network:
-        named = Network(network)
-        named._classes = self.classes_.tolist()
-        return named
 
     def _images(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if X.dtype == np.float64:

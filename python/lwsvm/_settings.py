@@ -41,7 +41,7 @@ def threads(count: int | None) -> int:
     if count is None:
         return 0
     value = _number(count, "threads", "a number of threads, or 0 for all cores")
-    if value != int(value) or not 0 <= value <= MAX_THREADS:
+    if not 0 <= value <= MAX_THREADS or value != int(value):
         raise Error(f"[threads] {count} threads; give 1 to {MAX_THREADS}, or 0 for all cores")
     return int(value)
 
@@ -75,7 +75,8 @@ def margins(matrix: Any) -> list[float] | None:
     import numpy as np
 
     try:
-        array = np.asarray(matrix, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            array = np.asarray(matrix, dtype=np.float32)
     except (TypeError, ValueError):
         raise Error("[margins] the matrix holds something that is no number; give classes x classes numbers") from None
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
@@ -92,7 +93,7 @@ def part(validation: Any) -> tuple[str | None, Any]:
     if isinstance(validation, numbers.Number) and not isinstance(validation, bool):
         value = _number(validation, "validation", "a share such as 0.1, a count, or a pair of samples and labels")
         whole = isinstance(validation, numbers.Integral)
-        return str(int(value)) if whole else repr(value), None
+        return str(int(validation)) if whole else repr(value), None
     return None, validation
 
 
@@ -117,4 +118,7 @@ def path(name: str | os.PathLike[str]) -> bytes:
 def _number(value: Any, name: str, expected: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Number) or isinstance(value, complex):
         raise Error(f"[{name.replace('_', '-')}] expected {expected}, not {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]

@@ -128,7 +128,7 @@ def random_array(rng):
     """Anything that numpy can make, most of it no samples."""
     shape = tuple(int(n) for n in rng.choice([0, 1, 2, 3, 7, 30], size=rng.integers(0, 6)))
     kind = rng.choice(["f4", "f8", "f2", "u1", "i8", "i1", "?", "c8", "U3", "O", ">f4", ">i2", "g", "S2", "M8[s]"])
-    numbers = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 40)
+    numbers = np.asarray(rng.normal(size=shape) * 10.0 ** rng.integers(-3, 40))
     with np.errstate(all="ignore"):
         if kind in ("U3", "S2"):
             array = np.full(shape, "ab", dtype=kind)
