@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "call.h"
 #include "lwsvm/data.h"
+#include "lwsvm/samples.h"
 
 namespace lwsvm::python {
 namespace {
@@ -46,6 +47,20 @@ Data load(const std::string& name_or_path, const std::string& data_dir) {
   return *data;
 }
 
+// (samples, labels): N x C x H x W, bytes where they are.
+py::tuple copied(const Data& data, const std::string& part) {
+  SampleCopy copy;
+  {
+    const py::gil_scoped_release release;
+    copy = copy_samples(data, part);
+  }
+  const auto count = static_cast<py::ssize_t>(copy.labels.size());
+  py::object values =
+      to_array(std::move(copy.values), {count, copy.shape.channels, copy.shape.height, copy.shape.width});
+  if (copy.bytes) values = values.attr("astype")("uint8");
+  return py::make_tuple(std::move(values), to_array(std::move(copy.labels), {count}));
+}
+
 }  // namespace
 
 void bind_data(py::module_& module) {
@@ -54,6 +69,7 @@ void bind_data(py::module_& module) {
       .def_static("view", view, py::arg("train"), py::arg("validation") = py::none(),
                   py::arg("test") = py::none(), py::arg("classes") = 0, py::arg("channels_last") = py::none(),
                   py::arg("class_names") = std::vector<std::string>(), py::arg("name") = "samples")
+      .def("samples", copied, py::arg("part") = "train")
       .def("name", &Data::name)
       .def("shape",
            [](const Data& data) {

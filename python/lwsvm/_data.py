@@ -149,12 +149,22 @@ class Data:
             what = ("x", "y") if part == "train" else (part + "_x", part + "_y")
             parts[part] = (sample_array(pair[0], what[0]), self.labels.numbers(pair[1], what[1]))
         self.core = _core.Data.view(
-            **parts,  # type: ignore[arg-type]
+            **parts,
             classes=len(self.labels.classes),
             channels_last=channels_last,
             class_names=self.labels.names(),
             name=name,
         )
+
+    def arrays(self, part: str = "train") -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """A copy of the samples ("train", "val" or "test", as they come with the data), N x C x H x W, and of their labels.
+
+        >>> x, y = Data("synthetic:n=30,test=10,classes=2,size=4x4").arrays("test")
+        >>> x.shape, x.dtype, y.shape
+        ((10, 1, 4, 4), dtype('uint8'), (10,))
+        """
+        x, y = self.core.samples(part)
+        return x, y if self.labels is None else self.labels.of(y)
 
     @property
     def name(self) -> str:

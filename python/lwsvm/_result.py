@@ -115,9 +115,10 @@ class RefineResult:
                 ax.plot(move, update.after, "x", color="tab:red")
         ax.set(xlabel="move", ylabel="objective F")
         val = [self.start.val_accuracy, *[update.val_accuracy for update in self.updates]]
-        if all(accuracy is not None for accuracy in val):
+        known = [100 * accuracy for accuracy in val if accuracy is not None]
+        if len(known) == len(val):
             right = ax.twinx()
-            right.plot(moves, [100 * accuracy for accuracy in val], "--", color="tab:green")
+            right.plot(moves, known, "--", color="tab:green")
             right.set_ylabel("validation accuracy, %")
         return ax
 

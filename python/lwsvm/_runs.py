@@ -48,16 +48,17 @@ def _both(display: Any, callback: Callable[[Any], Any] | None, convert: Callable
         return display
     if not callable(callback):
         raise Error(f"[callback] {type(callback).__name__} cannot be called; give a function of one argument")
+    answer = callback
 
     def tell(event: dict[str, Any]) -> Any:
         if display is not None:
             display(event)
-        return callback(convert(event))
+        return answer(convert(event))
 
     return tell
 
 
-def _listening(display: Any, messages: list[str]) -> Callable[[str], None]:
+def _listening(display: Callable[[str], None] | None, messages: list[str]) -> Callable[[str], None]:
     def hear(text: str) -> None:
         messages.append(text)
         if display is not None:

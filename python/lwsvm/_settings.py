@@ -93,7 +93,7 @@ def part(validation: Any) -> tuple[str | None, Any]:
     if isinstance(validation, numbers.Number) and not isinstance(validation, bool):
         value = _number(validation, "validation", "a share such as 0.1, a count, or a pair of samples and labels")
         whole = isinstance(validation, numbers.Integral)
-        return str(int(validation)) if whole else repr(value), None
+        return str(validation) if whole else repr(value), None
     return None, validation
 
 

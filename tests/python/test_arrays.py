@@ -69,6 +69,18 @@ def test_data_keeps_its_array_alive():
     del junk
 
 
+def test_samples_come_out_as_they_went_in():
+    x, y = bars(30, 4)
+    words = np.array(["a", "b", "c"])[y]
+    for samples in (x, (100 * x).astype(np.uint8)):
+        back, labels = lwsvm.Data(samples, words).arrays()
+        assert back.dtype == samples.dtype
+        assert np.array_equal(back[:, 0], samples)
+        assert labels.tolist() == words.tolist()
+    with pytest.raises(lwsvm.Error, match="no test samples"):
+        lwsvm.Data(x, y).arrays("test")
+
+
 def test_channels_last_is_recognised_or_said():
     x = np.random.default_rng(0).random((20, 3, 6, 5), dtype=np.float32)
     y = np.arange(20) % 2
