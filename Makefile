@@ -9,7 +9,7 @@ ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build install demo versus test run-tests bench fuzz format lint clean
+.PHONY: help build install python notebook demo versus test run-tests bench fuzz format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,19 @@ PREFIX ?= /usr/local
 install: build ## program, library, headers, man pages, completion, to PREFIX (/usr/local)
 	@cmake --build --preset release --target lwsvm_archive lwsvm_man -j $(JOBS)
 	@cmake --install build/release --prefix $(abspath $(PREFIX))
+
+# The system's Python, whose modules are Debian packages; PYTHON=... for another, such as that of a virtual environment.
+PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,/usr/bin/python3)
+python: ## the Python package: a wheel in build/wheel, installed for this user or into the active virtual environment
+	@LWSVM_REPORT=OFF scripts/install-deps.sh python
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PYTHON) -m pip wheel -q --no-deps --no-index -w build/wheel .
+	@$(PYTHON) -m pip install -q --no-deps --no-index --force-reinstall --find-links build/wheel \
+	  $(if $(VIRTUAL_ENV),,--user --break-system-packages) lwsvm
+	@cd / && $(PYTHON) -c 'import lwsvm; print("lwsvm", lwsvm.__version__, "in", lwsvm.__path__[0])'
+
+notebook: python ## runs docs/python.ipynb anew: some minutes
+	@scripts/install-deps.sh notebook
+	@$(PYTHON) -m nbconvert --to notebook --execute --inplace docs/python.ipynb
 
 demo: ## train on Fashion-MNIST, refine, judge both, make a report: a few minutes once it is built
 	@scripts/demo.sh

@@ -1,4 +1,4 @@
-# cpack -G DEB: lwsvm, the program, and lwsvm-dev, what a program that uses the API needs.
+# cpack -G DEB: lwsvm, the program, lwsvm-dev, what a program that uses the API needs, and python3-lwsvm, if it is built.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME lwsvm)
 set(CPACK_PACKAGE_VENDOR lwsvm)
@@ -21,4 +21,16 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(CONCAT CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libarchive-dev, libdnnl-dev, libfmt-dev, libjpeg62-turbo-dev, libonnx-dev, libpng-dev, libprotobuf-dev, libssl-dev, libwebp-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers and library of the C++ API, for find_package and pkg-config.")
+if(build_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-lwsvm)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  math(EXPR next_python "${Python_VERSION_MINOR} + 1")
+  string(CONCAT CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next_python}), python3-numpy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-sklearn, python3-tqdm")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-matplotlib, python3-pandas, python3-torch")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package lwsvm: numpy, scikit-learn and PyTorch.")
+endif()
 include(CPack)

@@ -3,7 +3,10 @@
 #
 #   scripts/install-deps.sh build    compiler, CMake, libraries; npm, and uPlot, which draws the report's curves
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
-#   scripts/install-deps.sh test     demo + Python's onnx, numpy and Pillow, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
+#   scripts/install-deps.sh python   build + what the Python package is built with: pybind11, Python's headers, setuptools, pip, numpy
+#   scripts/install-deps.sh test     demo + python, pytest, scikit-learn, pandas, matplotlib, tqdm, mypy, Python's onnx and
+#                                    Pillow, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
+#   scripts/install-deps.sh notebook python + what docs/python.ipynb is run with, PyTorch among it
 #   scripts/install-deps.sh bench    test + PyTorch and torchvision
 #   scripts/install-deps.sh lint     build + clang-format, clang-tidy
 #   scripts/install-deps.sh fuzz     build + clang with its sanitizers, libFuzzer and OpenMP
@@ -27,8 +30,17 @@ build=(
 data=(dataset-fashion-mnist=file:/usr/share/datasets/fashion-mnist)
 test=(
   chromium=cmd:chromium python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
-  python3-pil=py:PIL   liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
+  python3-pil=py:PIL liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
+python=(
+  python3=cmd:python3 python3-dev=cmd:python3-config pybind11-dev=hdr:pybind11/pybind11.h
+  python3-numpy=py:numpy python3-setuptools=py:setuptools python3-wheel=py:wheel python3-pip=py:pip
+)
+pytest=(
+  python3-pytest=py:pytest python3-sklearn=py:sklearn python3-pandas=py:pandas python3-matplotlib=py:matplotlib
+  python3-tqdm=py:tqdm mypy=py:mypy
+)
+notebook=(jupyter-nbconvert=py:nbconvert python3-nbconvert=py:nbconvert python3-ipykernel=py:ipykernel python3-torch=py:torch)
 bench=(python3-torch=py:torch python3-torchvision=py:torchvision)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
@@ -44,11 +56,13 @@ group=${1:-build}
 case ${group#--} in
   build) wanted=("${build[@]}") ;;
   demo) wanted=("${build[@]}" "${data[@]}") ;;
-  test) wanted=("${build[@]}" "${data[@]}" "${test[@]}") ;;
-  bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${bench[@]}") ;;
+  python) wanted=("${build[@]}" "${python[@]}") ;;
+  test) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${python[@]}" "${pytest[@]}") ;;
+  notebook) wanted=("${build[@]}" "${data[@]}" "${python[@]}" "${pytest[@]}" "${notebook[@]}") ;;
+  bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${python[@]}" "${pytest[@]}" "${bench[@]}") ;;
   lint) wanted=("${build[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
-  *) echo "usage: $0 build|demo|test|bench|lint|fuzz" >&2; exit 2 ;;
+  *) echo "usage: $0 build|demo|python|test|notebook|bench|lint|fuzz" >&2; exit 2 ;;
 esac
 
 has_dpkg=false

@@ -78,6 +78,28 @@ class Data {
   };
   static Data copy(const Parts& parts);  // every sample is read once
 
+  // Samples that lie in memory one after the other, row-major.
+  struct Array {
+    std::vector<std::int64_t>
+        dims{};  // N x features, N x H x W, N x C x H x W or N x H x W x C; empty: no samples
+    const float* floats = nullptr;  // one of the two; floats must be finite
+    const std::uint8_t* bytes = nullptr;
+    std::vector<std::int32_t> labels{};   // 0 to classes - 1
+    std::shared_ptr<const void> owner{};  // of the numbers: kept for as long as they are looked at
+  };
+  struct Arrays {
+    int classes = 0;  // 0: the largest label plus one
+    Array train{};    // needed
+    Array validation{}, test{};
+    std::optional<bool>
+        channels_last{};  // of four axes; absent: the one with 1, 3 or 4 entries holds the channels
+    std::vector<std::string> class_names{};
+    std::string name = "samples";
+  };
+  // The numbers are read where they are and must not change meanwhile; only N x H x W x C is copied, into the
+  // order of its channels.
+  static Data view(const Arrays& arrays);
+
   const std::string& name() const;
   const ImageShape& shape() const;
   int classes() const;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lwsvm/data.h"
 #include "lwsvm/model.h"
@@ -57,5 +58,21 @@ struct SvmSummary {
 
 // `network` becomes the SVM. Throws Error; the network is then as it was.
 SvmSummary train_svm(Network& network, const Data& data, const SvmSettings& settings = {});
+
+// Samples that list only the features that are not zero, row after row.
+struct SparseSamples {
+  std::int64_t features = 0;
+  std::vector<std::int64_t> row_begin{0};  // samples + 1: where each sample's entries begin
+  std::vector<std::int32_t> columns{};     // from 0, rising within a sample
+  std::vector<float> values{};             // finite
+  std::vector<std::int32_t> labels{};      // from 0
+  int classes = 0;                         // 0: the largest label plus one
+  std::vector<std::string> class_names{};
+  std::string name = "samples";
+};
+
+// The same, in memory and time that go with the entries where nearly all features are zero. Features are
+// taken as they are unless settings say otherwise; a validation part is split off only if it is asked for.
+SvmSummary train_svm(Network& network, SparseSamples samples, const SvmSettings& settings = {});
 
 }  // namespace lwsvm

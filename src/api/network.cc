@@ -1,6 +1,7 @@
 #include "api/network_state.h"
 #include "base/error.h"
 #include "model/onnx_reader.h"
+#include "model/onnx_tensors.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
 #include "model/summary.h"
@@ -19,6 +20,10 @@ Network Network::load(const std::string& path, const std::string& output_name, i
   return Network(std::make_shared<const State>(State{read_onnx(path, output_name, {height, width}), path}));
 }
 
+Network Network::from_bytes(std::string_view bytes, const std::string& output_name, const std::string& name) {
+  return Network(std::make_shared<const State>(State{from_onnx_bytes(bytes, name, output_name), ""}));
+}
+
 const Network::State& Network::state() const {
   if (!state_) fail("model", "the network is empty; load one, or train one");
   return *state_;
@@ -28,15 +33,22 @@ void Network::save(const std::string& path) const {
   write_onnx(state().model, path);
 }
 
+std::string Network::to_bytes() const {
+  return to_onnx_bytes(state().model);
+}
+
 std::vector<LayerInfo> Network::layers() const {
   const Model& model = state().model;
   std::vector<LayerInfo> layers;
   const GraphSummary summary = describe(model.graph);
   for (std::size_t i = 0; i < summary.nodes.size(); ++i) {
     const NodeSummary& node = summary.nodes[i];
-    LayerInfo layer{node.name, node.kind, node.details, node.output_shape, node.parameters, false, ""};
+    LayerInfo layer{node.name, node.kind, node.details, node.output_shape, node.parameters, false, "", {}};
     layer.has_weights = model.graph.nodes()[i].has_weights();
-    if (layer.has_weights) layer.why_not_refinable = run::why_not_refined(model, static_cast<int>(i));
+    if (layer.has_weights) {
+      layer.why_not_refinable = run::why_not_refined(model, static_cast<int>(i));
+      layer.tensors = tensor_names(model, static_cast<int>(i));
+    }
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -64,6 +76,13 @@ std::vector<float> Network::weights(const std::string& layer) const {
   return {graph.parameters().begin() + range.begin, graph.parameters().begin() + range.end()};
 }
 
+std::vector<StoredTensor> Network::tensors() const {
+  std::vector<StoredTensor> tensors;
+  for (FileTensor& tensor : real_tensors(state().model))
+    tensors.push_back({std::move(tensor.name), std::move(tensor.dims), std::move(tensor.values)});
+  return tensors;
+}
+
 std::string Network::arch() const {
   return state().model.info.arch;
 }
@@ -78,6 +97,10 @@ std::string Network::producer() const {
 
 std::optional<double> Network::lambda() const {
   return state().model.info.lambda;
+}
+
+std::vector<std::string> Network::class_names() const {
+  return state().model.info.class_names;
 }
 
 std::vector<std::string> Network::notes() const {

@@ -1,6 +1,8 @@
 #include "api/settings.h"
 
 #include "api/network_state.h"
+#include "base/units.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm {
 
@@ -17,6 +19,14 @@ run::RunInput run_input(const Network& network, const Data& data) {
   run::RunInput input{true, {}, data.set()};
   if (!network.empty()) input.model = network.state().model;
   return input;
+}
+
+double parse_seconds(const std::string& text, const std::string& setting) {
+  return parse_duration(text, setting.c_str());
+}
+
+std::uint64_t parse_size(const std::string& text, const std::string& setting) {
+  return parse_bytes(text, setting.c_str());
 }
 
 }  // namespace lwsvm

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kEchoNanoseconds = 300'000'000;
 
-int guards = 0;  // that live
+std::atomic<int> guards{0};  // and listeners that live
 
 std::atomic<int> received{0};              // the first signal's number
 std::atomic<std::int64_t> received_at{0};  // and when it came
@@ -62,6 +62,14 @@ InterruptGuard::~InterruptGuard() {
   ::sigaction(SIGHUP, &old_hangup_, nullptr);
 }
 
+StopListener::StopListener() {
+  if (guards++ == 0) received = 0;
+}
+
+StopListener::~StopListener() {
+  --guards;
+}
+
 bool interrupted() {
   return received.load(std::memory_order_relaxed) != 0;
 }
@@ -74,6 +82,10 @@ int interrupt_exit_code() {
 void stop_if_interrupted(const char* doing) {
   if (interrupted() && guards > 0)
     throw Interrupted(std::string("stopped while ") + doing + ", before there was anything to write");
+}
+
+void request_stop() {
+  request_interrupt();
 }
 
 void request_interrupt() {

@@ -4,10 +4,13 @@
 //
 //   InterruptGuard guard;                       // in main, around the work
 //   while (...) { step(); if (interrupted()) { save(); return interrupt_exit_code(); } }
+//
+// The public request_stop() is the same without a signal, and a StopListener a guard that handles none.
 #pragma once
 
 #include <csignal>
-#include <stdexcept>
+
+#include "lwsvm/stop.h"
 
 namespace lwsvm {
 
@@ -29,9 +32,9 @@ class InterruptGuard {
 };
 
 // Ctrl-C came before there was anything to save: no error, and nothing is left behind.
-class Interrupted : public std::runtime_error {
+class Interrupted : public Stopped {
  public:
-  using std::runtime_error::runtime_error;
+  using Stopped::Stopped;
 };
 
 bool interrupted();         // cheap: one relaxed load
@@ -40,6 +43,6 @@ int interrupt_exit_code();  // 128 + the signal: 130 after Ctrl-C, 143 after SIG
 // Throws Interrupted, "stopped while `doing` ...", after Ctrl-C. Outside of any guard Ctrl-C ends the program
 // by itself, and this does nothing.
 void stop_if_interrupted(const char* doing);
-void request_interrupt();  // as if Ctrl-C had been pressed once; for tests and for time limits
+void request_interrupt();  // as if Ctrl-C had been pressed once
 
 }  // namespace lwsvm

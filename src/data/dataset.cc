@@ -38,24 +38,26 @@ std::string to_string(const ImageShape& shape) {
   return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width);
 }
 
-Samples::Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels)
-    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())), labels_(std::move(labels)) {
-  const auto held = std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels));
-  bytes_ = *held;
-  holder_ = held;
-}
-
 Samples::Samples(const ImageShape& shape, std::span<const std::uint8_t> pixels,
-                 std::shared_ptr<const void> holder, std::vector<std::int32_t> labels)
+                 std::vector<std::int32_t> labels, std::shared_ptr<const void> owner)
     : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
       bytes_(pixels),
-      holder_(std::move(holder)),
-      labels_(std::move(labels)) {}
+      labels_(std::move(labels)),
+      owner_(std::move(owner)) {}
+
+Samples::Samples(const ImageShape& shape, std::span<const float> pixels, std::vector<std::int32_t> labels,
+                 std::shared_ptr<const void> owner)
+    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
+      floats_(pixels),
+      labels_(std::move(labels)),
+      owner_(std::move(owner)) {}
+
+Samples::Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels)
+    : Samples(shape, std::make_shared<const std::vector<std::uint8_t>>(std::move(pixels)),
+              std::move(labels)) {}
 
 Samples::Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels)
-    : sample_size_(checked_sample_size(shape, pixels.size(), labels.size())),
-      floats_(std::move(pixels)),
-      labels_(std::move(labels)) {}
+    : Samples(shape, std::make_shared<const std::vector<float>>(std::move(pixels)), std::move(labels)) {}
 
 void Samples::read(std::size_t index, float* out) const {
   LWSVM_CHECK(index < labels_.size());

@@ -30,9 +30,11 @@ class Samples {
   // Pixels one sample after the other, each CHW; there are as many samples as labels.
   Samples(const ImageShape& shape, std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels);
   Samples(const ImageShape& shape, std::vector<float> pixels, std::vector<std::int32_t> labels);
-  // Pixels that lie elsewhere, in a mapped file, for as long as `holder` lives.
-  Samples(const ImageShape& shape, std::span<const std::uint8_t> pixels, std::shared_ptr<const void> holder,
-          std::vector<std::int32_t> labels);
+  // The same where the pixels lie, for as long as `owner` lives.
+  Samples(const ImageShape& shape, std::span<const std::uint8_t> pixels, std::vector<std::int32_t> labels,
+          std::shared_ptr<const void> owner);
+  Samples(const ImageShape& shape, std::span<const float> pixels, std::vector<std::int32_t> labels,
+          std::shared_ptr<const void> owner);
 
   std::size_t size() const { return labels_.size(); }
   bool empty() const { return labels_.empty(); }
@@ -47,11 +49,16 @@ class Samples {
   std::uint32_t checksum(std::uint32_t before = 0) const;  // CRC-32 of pixels and labels, after others
 
  private:
+  template <typename T>
+  Samples(const ImageShape& shape, std::shared_ptr<const std::vector<T>> pixels,
+          std::vector<std::int32_t> labels)
+      : Samples(shape, std::span<const T>(*pixels), std::move(labels), pixels) {}
+
   std::size_t sample_size_ = 0;
   std::span<const std::uint8_t> bytes_;  // one of the two is empty
-  std::shared_ptr<const void> holder_;   // of the bytes
-  std::vector<float> floats_;
+  std::span<const float> floats_;
   std::vector<std::int32_t> labels_;
+  std::shared_ptr<const void> owner_;  // of the pixels; copies share them
 };
 
 struct DataSet {

@@ -397,7 +397,7 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
     const std::size_t count = labels[part].size();
     if (count > 0)
       parts[part] = Samples(geometry.shape(), store.pixels.subspan(begin * sample, count * sample),
-                            store.holder, std::move(labels[part]));
+                            std::move(labels[part]), store.holder);
     begin += count;
   }
   const std::vector<std::string>& names = order ? options.class_names : list.class_names;

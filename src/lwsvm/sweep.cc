@@ -261,9 +261,14 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     run_->order = order_of_pass(run_->number, 0);
     run_->average = start;
     run_->planned_steps = static_cast<std::uint64_t>(batches);
-    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve())
+    bool stopped = false;  // of many passes even a short run is long
+    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve() &&
+           !stopped) {
       take_step(eta);
+      stopped = observer.stop_requested();
+    }
     run_.reset();
+    if (stopped) return std::nullopt;
     set_covered(covered());  // as it will be stored
     const LossSums sums = loss_on(judge_);
     const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;

@@ -42,14 +42,20 @@ std::vector<std::int32_t> picked(const std::vector<std::int32_t>& labels,
   return result;
 }
 
-Samples to_samples(const LibsvmData& file, const ImageShape& shape) {
-  if (file.labels.empty()) return {};
-  return Samples(shape, file.dense(shape.size()), file.labels);
+Samples to_samples(const SparseInput& rows, const ImageShape& shape) {
+  if (rows.labels.empty()) return {};
+  return Samples(shape, rows.rows.dense(shape.size()), rows.labels);
+}
+
+SparseInput to_rows(LibsvmData file, const std::string& name) {
+  SparseInput rows{name, {}, std::move(file.labels), file.classes(), {}};
+  for (const std::int64_t label : file.class_names) rows.class_names.push_back(std::to_string(label));
+  rows.rows = std::move(static_cast<SparseRows&>(file));
+  return rows;
 }
 
 }  // namespace
 
-// Features are channels of one pixel each, as for an .npz of N x F: so a model made from one fits the other.
 SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
   const std::string& file = options.train_file;
   LibsvmData train = read_libsvm(std::filesystem::path(file));
@@ -59,50 +65,61 @@ SvmData::Loaded SvmData::load_libsvm(const SvmDataOptions& options) {
   LibsvmData test;
   if (!options.test_file.empty())
     test = read_libsvm(std::filesystem::path(options.test_file), &train.class_names, train.width);
+  return load_rows(to_rows(std::move(train), file), to_rows(std::move(test), options.test_file), options);
+}
 
+// Features are channels of one pixel each, as for an .npz of N x F: so a model made from one fits the other.
+SvmData::Loaded SvmData::load_rows(const SparseInput& train, const SparseInput& test,
+                                   const SvmDataOptions& options) {
+  if (train.labels.empty()) fail("svm", "{}: there are no samples; nothing can be learnt", train.name);
+  if (train.classes < 2) fail("svm", "{}: at least two classes are needed", train.name);
   Loaded loaded;
   DataSet data;
-  const ImageShape shape{static_cast<int>(train.width), 1, 1};
-  const auto samples = static_cast<std::size_t>(train.samples());
+  const std::int64_t width = train.rows.width;
+  const ImageShape shape{static_cast<int>(width), 1, 1};
+  const std::size_t samples = train.labels.size();
   loaded.split = split_samples(
       samples, options.validation.empty() ? 0 : parse_validation_count(options.validation, samples),
       options.split_seed);
   const double numbers =
-      static_cast<double>(train.samples() + test.samples()) * static_cast<double>(train.width);
-  const bool dense = static_cast<double>(train.entries() + test.entries()) >= kDense * numbers;
+      static_cast<double>(train.rows.rows() + test.rows.rows()) * static_cast<double>(width);
+  const bool dense = static_cast<double>(train.rows.entries() + test.rows.entries()) >= kDense * numbers;
   if (dense || options.normalised) {
     // The samples twice: as stored, and as the solver's matrix.
-    check_memory(file, 2.0 * sizeof(float) * numbers + model_bytes(train.classes(), train.width),
+    check_memory(train.name, 2.0 * sizeof(float) * numbers + model_bytes(train.classes, width),
                  fmt::format("{} samples x {} features and {} classes as dense numbers",
-                             format_count(train.samples() + test.samples()), format_count(train.width),
-                             format_count(train.classes())),
+                             format_count(train.rows.rows() + test.rows.rows()), format_count(width),
+                             format_count(train.classes)),
                  dense ? "use fewer samples, or fewer classes"
                        : "features that are shifted or scaled are no longer zero: normalise the file itself");
-    data =
-        make_data_set("svm", file, shape, to_samples(train, shape), to_samples(test, shape), train.classes());
+    data = make_data_set("svm", train.name, shape, to_samples(train, shape), to_samples(test, shape),
+                         train.classes);
   } else {
     SparseSvmData& sparse = loaded.sparse.emplace();
-    sparse.train = {train.picked(loaded.split.train), picked(train.labels, loaded.split.train)};
+    sparse.train = {train.rows.picked(loaded.split.train), picked(train.labels, loaded.split.train)};
     sparse.columns = sparse.train.rows.used_columns();
+    if (sparse.columns.empty())
+      fail("svm", "{}: no sample has a feature; there is nothing to learn from", train.name);
     sparse.train.rows = sparse.train.rows.with_columns(sparse.columns);
-    sparse.validation = {train.picked(loaded.split.validation).with_columns(sparse.columns),
+    sparse.validation = {train.rows.picked(loaded.split.validation).with_columns(sparse.columns),
                          picked(train.labels, loaded.split.validation)};
-    sparse.test = {test.with_columns(sparse.columns), std::move(test.labels)};
-    check_memory(file, model_bytes(train.classes(), std::ssize(sparse.columns)),
-                 fmt::format("{} classes x {} features", format_count(train.classes()),
+    sparse.test = {test.rows.with_columns(sparse.columns), test.labels};
+    check_memory(train.name, model_bytes(train.classes, std::ssize(sparse.columns)),
+                 fmt::format("{} classes x {} features", format_count(train.classes),
                              format_count(std::ssize(sparse.columns))),
                  "are the labels really classes? Fewer of them, or of the features, need less");
-    data.name = std::filesystem::path(file).filename().string();
+    data.name = std::filesystem::path(train.name).filename().string();
     data.shape = shape;
-    data.classes = train.classes();
+    data.classes = train.classes;
   }
-  for (const std::int64_t label : train.class_names) data.class_names.push_back(std::to_string(label));
+  data.class_names = train.class_names;
   loaded.data = std::make_shared<const DataSet>(std::move(data));
   return loaded;
 }
 
 SvmData::Loaded SvmData::load(const SvmDataOptions& options, std::shared_ptr<const DataSet> given) {
   if (!options.train_file.empty()) return load_libsvm(options);
+  if (options.rows) return load_rows(*options.rows, {}, options);
   Loaded loaded;
   loaded.data =
       given ? std::move(given) : std::make_shared<const DataSet>(load_data(options.data, options.data_dir));
@@ -115,7 +132,7 @@ SvmData::SvmData(const SvmDataOptions& options, std::shared_ptr<const DataSet> g
     : SvmData(options, load(options, std::move(given))) {}
 
 SvmData::SvmData(const SvmDataOptions& options, Loaded loaded)
-    : from_files(!options.train_file.empty()),
+    : from_files(!options.train_file.empty() || options.rows),
       sparse(std::move(loaded.sparse)),
       holder(std::move(loaded.data)),
       data(*holder),

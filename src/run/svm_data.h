@@ -16,11 +16,21 @@
 
 namespace lwsvm::run {
 
+// What is in a LIBSVM file, from elsewhere.
+struct SparseInput {
+  std::string name;
+  SparseRows rows;
+  std::vector<std::int32_t> labels;
+  int classes = 0;
+  std::vector<std::string> class_names;
+};
+
 struct SvmDataOptions {
   std::string data = "fashion-mnist";
   std::string data_dir;
-  std::string train_file, test_file;  // LIBSVM files; train_file empty: `data`
-  std::string validation;             // empty: by data set; none for LIBSVM files
+  std::string train_file, test_file;  // LIBSVM files; train_file empty: `rows` or `data`
+  std::shared_ptr<const SparseInput> rows;
+  std::string validation;  // empty: by data set; none for LIBSVM files
   std::uint64_t split_seed = 0;
   PhotoOptions photos;
   bool normalised = false;  // features will be shifted or scaled, and then are no longer zero
@@ -54,7 +64,7 @@ struct SvmData {
     return which == SvmPart::train ? train : which == SvmPart::validation ? validation : test;
   }
 
-  bool from_files;  // LIBSVM files: what is in them is taken as it is
+  bool from_files;  // LIBSVM files, or what could be in one: taken as it is
   std::optional<SparseSvmData> sparse;
   const std::shared_ptr<const DataSet> holder;
   const DataSet& data;  // where `sparse` is there: without samples
@@ -69,6 +79,7 @@ struct SvmData {
   };
   static Loaded load(const SvmDataOptions& options, std::shared_ptr<const DataSet> given);
   static Loaded load_libsvm(const SvmDataOptions& options);
+  static Loaded load_rows(const SparseInput& train, const SparseInput& test, const SvmDataOptions& options);
   SvmData(const SvmDataOptions& options, Loaded loaded);
 };
 

@@ -30,16 +30,16 @@ void check_output(const SvmJob& job) {
 }
 
 // A network has a weight for every feature from the first to the last.
-void check_model_size(const SvmJob& job, const SvmData& data) {
+void check_model_size(const SvmJob& job, const SvmData& data, bool in_memory) {
   constexpr double kLargest = 2e9;  // bytes: what an ONNX file may hold
   const std::int64_t features = data.data.shape.size();
   const double bytes = sizeof(float) * static_cast<double>(data.data.classes) * static_cast<double>(features);
-  if (!job.output.empty() && bytes > kLargest)
-    fail(
-        "svm",
-        "{}: a network of {} classes x {} features takes {}, and an ONNX file holds at most 2 GB; number the "
-        "features from 1 without gaps, or leave out -o",
-        job.source.train_file, data.data.classes, format_count(features), format_bytes(bytes));
+  if (bytes <= kLargest || (job.output.empty() && !in_memory)) return;
+  fail("svm",
+       "{}: a network of {} classes x {} features takes {}, and an ONNX file holds at most 2 GB; number the "
+       "features from 1 without gaps{}",
+       in_memory ? data.data.name : job.source.train_file, data.data.classes, format_count(features),
+       format_bytes(bytes), in_memory ? "" : ", or leave out -o");
 }
 
 Model make_model(const SvmJob& job, const SvmData& data, const Normalization& normalization) {
@@ -195,7 +195,7 @@ TrainedSvm run_svm(SvmJob job, const RunContext& context,
   }
   const SvmData data(job.source, std::move(input.data));
   stop_if_interrupted("loading the data");
-  check_model_size(job, data);
+  check_model_size(job, data, input.in_memory);
   const Normalization normalization = svm_normalization(data, normalization_options(job.pixels, data.data));
   const MarginMatrix margin = margins_for(job, data.data.classes);
   Model model;  // of sparse features, which may be many, only where it is wanted

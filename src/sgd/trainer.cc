@@ -159,9 +159,17 @@ bool Trainer::find_radius(TrainObserver& observer) {
       static_cast<double>(options_.epochs) * static_cast<double>(train_.size()) / options_.batch;
   const auto steps = static_cast<std::int64_t>(std::max(
       {1.0, kRaceShareOfSteps * std::min(all_steps, 1e9), std::min(kLeastRaceSteps, all_steps / 4)}));
+  const auto go_back = [&] {
+    graph_.parameters() = parameters;
+    graph_.statistics() = statistics;
+    frank_wolfe_->forget();
+  };
   const auto short_run = [&](double radius) -> std::optional<ShortRun> {
-    if (observer.stop_requested()) return std::nullopt;
     for (std::int64_t step = 0; step < steps; ++step) {
+      if (observer.stop_requested()) {  // of many epochs even a short run is long
+        go_back();
+        return std::nullopt;
+      }
       const std::int64_t begin = step * options_.batch % std::ssize(order);
       const std::int64_t size = std::min<std::int64_t>(options_.batch, std::ssize(order) - begin);
       take_step(std::span(order).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
@@ -171,9 +179,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
     const LossSums sums = on_probe();
     const ShortRun found{evaluator_.objective(sums, regulariser_), constant_answer_.is_beaten_by(sums)};
     observer.on_race(radius, found.objective);
-    graph_.parameters() = parameters;
-    graph_.statistics() = statistics;
-    frank_wolfe_->forget();
+    go_back();
     return found;
   };
   const std::optional<double> winner =

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What Python adds: the same refinement of MNIST by the command line and by lwsvm.refine, on arrays and by name.
+
+    PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm [ROUNDS]
+
+Processor time of whole processes, interleaved, best of ROUNDS (3); and what `import lwsvm` takes. Prints JSON.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM = str(Path(sys.argv[1]).resolve())
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+BY_NAME = """
+import lwsvm
+lwsvm.refine("base.onnx", "mnist", passes=1, moves="layers", layers="svm,dense1", threads=1).model.save("python.onnx")
+"""
+ON_ARRAYS = """
+import numpy as np, lwsvm
+with np.load("mnist.npz") as file:
+    x, y, tx, ty = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
+lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="svm,dense1", threads=1,
+             callback=lambda update: None).model.save("arrays.onnx")
+"""
+
+
+def processor_seconds(command, folder):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def as_npz(folder):
+    """MNIST as arrays, from the files that `lwsvm data get mnist` has left in the cache."""
+    import gzip
+
+    import numpy as np
+
+    def numbers(name):
+        (path,) = [p for p in Path.home().glob(".cache/lwsvm/mnist/**/*") if p.name.removesuffix(".gz") == name]
+        raw = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+        dims = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(raw[3])]
+        return np.frombuffer(raw, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
+
+    names = {"x_train": "train-images-idx3-ubyte", "y_train": "train-labels-idx1-ubyte",
+             "x_test": "t10k-images-idx3-ubyte", "y_test": "t10k-labels-idx1-ubyte"}
+    np.savez(folder / "mnist.npz", **{key: numbers(name) for key, name in names.items()})
+
+
+def main():
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        as_npz(folder)
+        subprocess.run([PROGRAM, "train", "--data", "mnist", "--arch", "mnist", "--epochs", "1", "-q", "-o", "base.onnx"], cwd=folder,
+                       check=True, stdout=subprocess.DEVNULL)
+        commands = {
+            "command line": [PROGRAM, "refine", "base.onnx", "--data", "mnist", "--passes", "1", "--moves", "layers", "--layers",
+                             "svm,dense1", "--threads", "1", "-q", "-o", "cli.onnx"],
+            "by name": [sys.executable, "-c", BY_NAME],
+            "on arrays": [sys.executable, "-c", ON_ARRAYS],
+            "import lwsvm": [sys.executable, "-c", "import lwsvm"],
+            "import nothing": [sys.executable, "-c", "pass"],
+        }
+        best = {}
+        for _ in range(ROUNDS):
+            for what, command in commands.items():
+                seconds = processor_seconds(command, folder)
+                best[what] = min(best.get(what, seconds), seconds)
+        files = [(folder / f"{name}.onnx").read_bytes() for name in ("cli", "python", "arrays")]
+        print(json.dumps({
+            "processor seconds": {what: round(seconds, 3) for what, seconds in best.items()},
+            "overhead by name, %": round(100 * (best["by name"] / best["command line"] - 1), 2),
+            "overhead on arrays, %": round(100 * (best["on arrays"] / best["command line"] - 1), 2),
+            "import lwsvm, seconds": round(best["import lwsvm"] - best["import nothing"], 3),
+            "same bits": files[0] == files[1] == files[2],
+        }, indent=1))
+
+
+main()
