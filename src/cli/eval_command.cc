@@ -42,10 +42,7 @@ int eval(const Common& common, const EvalOptions& options) {
   load.on_progress = [&](const std::string& what, std::int64_t part, std::int64_t whole) {
     terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
   };
-  const Data data = [&] {
-    const InterruptGuard guard;  // decoding photos ends cleanly; the evaluation has nothing to save
-    return Data::load(task.data, network, load);
-  }();
+  const Data data = Data::load(task.data, network, load);
   EvaluateSettings settings = options.settings;
   settings.task.validation = task.validation;
   settings.task.split_seed = task.split_seed;
