@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python adds: the same refinement of MNIST by the command line and by lwsvm.refine, on arrays and by name.
+"""What Python adds: the same refinement of MNIST (its last layer) by the command line and by lwsvm.refine, on arrays and by name.
 
     PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm [ROUNDS]
 
@@ -18,13 +18,13 @@ PROGRAM = str(Path(sys.argv[1]).resolve())
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 BY_NAME = """
 import lwsvm
-lwsvm.refine("base.onnx", "mnist", passes=1, moves="layers", layers="svm,dense1", threads=1).model.save("python.onnx")
+lwsvm.refine("base.onnx", "mnist", passes=1, moves="layers", layers="svm", threads=1).model.save("python.onnx")
 """
 ON_ARRAYS = """
 import numpy as np, lwsvm
 with np.load("mnist.npz") as file:
     x, y, tx, ty = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
-lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="svm,dense1", threads=1,
+lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="svm", threads=1,
              callback=lambda update: None).model.save("arrays.onnx")
 """
 
@@ -62,7 +62,7 @@ def main():
                        check=True, stdout=subprocess.DEVNULL)
         commands = {
             "command line": [PROGRAM, "refine", "base.onnx", "--data", "mnist", "--passes", "1", "--moves", "layers", "--layers",
-                             "svm,dense1", "--threads", "1", "-q", "-o", "cli.onnx"],
+                             "svm", "--threads", "1", "-q", "-o", "cli.onnx"],
             "by name": [sys.executable, "-c", BY_NAME],
             "on arrays": [sys.executable, "-c", ON_ARRAYS],
             "import lwsvm": [sys.executable, "-c", "import lwsvm"],

@@ -4,13 +4,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t all < <(git ls-files --cached --others --exclude-standard -- 'src/**.cc' 'src/**.h' 'include/**.h' \
-  'tests/**.cc' 'tests/**.h' 'bench/**.cc' 'bench/**.h' 'examples/**.cc')
+  'python/**.cc' 'python/**.h' 'tests/**.cc' 'tests/**.h' 'bench/**.cc' 'bench/**.h' 'examples/**.cc')
 clang-format --dry-run -Werror "${all[@]}"
 
 # Only configured, never built: here every file is compiled by itself, so that it must include what it needs.
 cmake --preset lint >/dev/null
 
 # clang does not know g++'s own warning flags: leave those to the build.
-mapfile -t sources < <(git ls-files --cached --others --exclude-standard -- 'src/**.cc')
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard -- 'src/**.cc' 'python/**.cc')
 printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/lint --quiet \
   --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' 2> >(grep -v 'warnings generated\|^Suppressed\|^Use -header' >&2 || true)

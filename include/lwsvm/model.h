@@ -26,7 +26,7 @@ struct LayerInfo {
 };
 
 // A tensor of the file, row-major.
-struct StoredTensor {
+struct StoredArray {
   std::string name;
   std::vector<std::int64_t> shape;
   std::vector<float> values;  // float64 rounded, the others exactly
@@ -54,7 +54,7 @@ class Network {
   int classes() const;
   std::vector<std::int64_t> input_shape() const;
   std::vector<float> weights(const std::string& layer) const;  // its weights, then its biases
-  std::vector<StoredTensor> tensors() const;  // the file's initialisers that hold real numbers, by name
+  std::vector<StoredArray> tensors() const;  // the file's initialisers that hold real numbers, by name
 
   std::string arch() const;                             // what it was built from; empty: not known
   std::string data() const;                             // what it was trained on; empty: not known

@@ -26,7 +26,7 @@ py::list layers_of(const Network& network) {
 
 py::dict tensors_of(const Network& network) {
   py::dict tensors;
-  for (StoredTensor& tensor : network.tensors())
+  for (StoredArray& tensor : network.tensors())
     tensors[py::str(tensor.name)] =
         to_array(std::move(tensor.values), {tensor.shape.begin(), tensor.shape.end()});
   return tensors;

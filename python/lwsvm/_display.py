@@ -41,11 +41,16 @@ class Bar:
     def __init__(self, tqdm: Any, what: str, unit: str, total: float | None, seconds: bool):
         self._tqdm = tqdm
         self._seconds = seconds
-        form = None
-        if seconds:
-            form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s{postfix}"
-        self._bar = tqdm(total=total, desc=what, unit=unit, bar_format=form, leave=True)
+        form = "{l_bar}{bar}| {n:.0f}/{total:.0f} s{postfix}" if seconds else None
+        self._settings = {"total": total, "desc": what, "unit": unit, "bar_format": form, "leave": True}
+        self._open: Any = None  # what fails at once leaves no empty bar behind
         self._state: dict[str, str] = {}
+
+    @property
+    def _bar(self) -> Any:
+        if self._open is None:
+            self._open = self._tqdm(**self._settings)
+        return self._open
 
     def message(self, text: str) -> None:
         self._tqdm.write(text, file=sys.stderr)
@@ -84,7 +89,8 @@ class Bar:
         self._bar.refresh()
 
     def close(self) -> None:
-        self._bar.close()
+        if self._open is not None:
+            self._open.close()
 
 
 class Lines:

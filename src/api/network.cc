@@ -76,8 +76,8 @@ std::vector<float> Network::weights(const std::string& layer) const {
   return {graph.parameters().begin() + range.begin, graph.parameters().begin() + range.end()};
 }
 
-std::vector<StoredTensor> Network::tensors() const {
-  std::vector<StoredTensor> tensors;
+std::vector<StoredArray> Network::tensors() const {
+  std::vector<StoredArray> tensors;
   for (FileTensor& tensor : real_tensors(state().model))
     tensors.push_back({std::move(tensor.name), std::move(tensor.dims), std::move(tensor.values)});
   return tensors;

@@ -145,8 +145,8 @@ TEST(NetworkBytes, AreWhatSaveWrites) {
 TEST(NetworkTensors, AreTheLayersWeightsByName) {
   Network network;
   train(network, bars(), {.arch = kSmallNet, .epochs = 1});
-  std::map<std::string, StoredTensor> tensors;
-  for (const StoredTensor& tensor : network.tensors()) tensors[tensor.name] = tensor;
+  std::map<std::string, StoredArray> tensors;
+  for (const StoredArray& tensor : network.tensors()) tensors[tensor.name] = tensor;
   for (const LayerInfo& layer : network.layers()) {
     if (!layer.has_weights) continue;
     ASSERT_EQ(layer.tensors.size(), 2u) << layer.name;
