@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/move_callbacks.h"
 #include "api/network_state.h"
 #include "api/settings.h"
 #include "base/units.h"
@@ -10,42 +11,6 @@
 
 namespace lwsvm {
 namespace {
-
-class RefineCallbacks final : public run::RunObserver {
- public:
-  explicit RefineCallbacks(const RefineSettings& settings) : settings_(settings) {}
-
-  void on_open(int pass, const std::string& layer) override {
-    now_ = {};
-    now_.pass = pass;
-    now_.layer = layer;
-    tell();
-  }
-  void on_solve(const SolveProgress& progress, double /*seconds*/) override {
-    now_.epoch = progress.epoch;
-    now_.primal = progress.primal;
-    now_.dual = progress.dual;
-    now_.gap = progress.gap;
-    tell();
-  }
-  void on_sweep(const SweepProgress& progress) override {
-    now_.fraction = progress.fraction;
-    tell();
-  }
-  void on_update(const LayerUpdate& update, double /*seconds*/) override {
-    if (settings_.on_update && !settings_.on_update(run::to_public(update))) stop_ = true;
-  }
-  bool stop_requested() override { return stop_; }
-
- private:
-  void tell() {
-    if (settings_.on_progress && !settings_.on_progress(now_)) stop_ = true;
-  }
-
-  const RefineSettings& settings_;
-  RefineProgress now_;
-  bool stop_ = false;
-};
 
 run::RefineJob job_of(const RefineSettings& settings) {
   run::RefineJob job;
@@ -62,8 +27,7 @@ run::RefineJob job_of(const RefineSettings& settings) {
   job.keep = settings.keep;
   job.mode = settings.mode;
   job.memory = std::to_string(settings.memory);
-  if (settings.time_limit > 0)  // rounded to no less than a millisecond: 0 would be no limit
-    job.time_limit = fmt::format("{:.3f}s", std::max(settings.time_limit, 0.001));
+  job.time_limit = limit_text(settings.time_limit);
   job.refine.mu = settings.mu;
   job.refine.passes = settings.passes;
   job.refine.patience = settings.patience;
@@ -78,7 +42,7 @@ run::RefineJob job_of(const RefineSettings& settings) {
 
 RefineSummary refine(Network& network, const Data& data, const RefineSettings& settings) {
   CallbackMessages messages(settings.on_message);
-  RefineCallbacks callbacks(settings);
+  MoveCallbacks callbacks(settings.on_progress, settings.on_update);
   run::RefineJob job = job_of(settings);
   job.input = network.state().path;
   run::Refined refined = run::run_refinement(std::move(job), {settings.threads, "", &messages, {&callbacks}},

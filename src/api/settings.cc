@@ -1,5 +1,9 @@
 #include "api/settings.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "api/network_state.h"
 #include "base/units.h"
 #include "lwsvm/units.h"
@@ -13,6 +17,10 @@ run::TaskOptions task_options(const TaskSettings& settings) {
   options.margins = settings.margins;
   options.augment = settings.augment;
   return options;
+}
+
+std::string limit_text(double seconds) {
+  return seconds > 0 ? fmt::format("{:.3f}s", std::max(seconds, 0.001)) : "";
 }
 
 run::RunInput run_input(const Network& network, const Data& data) {

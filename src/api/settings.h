@@ -13,6 +13,8 @@
 namespace lwsvm {
 
 run::TaskOptions task_options(const TaskSettings& settings);
+// Seconds as --time-limit has them, no less than a millisecond: 0 would be no limit. Empty: none.
+std::string limit_text(double seconds);
 run::RunInput run_input(const Network& network, const Data& data);
 
 // Hands what a run says to the caller's function, if there is one.
