@@ -79,9 +79,10 @@ AdaptSummary adapt(Network& network, const Data& data, const AdaptSettings& sett
 }
 
 std::string AdaptSummary::report() const {
-  return fmt::format("last layer alone: {}\nin the end:       {}\n{} of its layers changed ({}); lambda {:.4g}, {}; {}\n",
-                     to_string(head), to_string(end), layers.size(), fmt::join(layers, ", "), lambda,
-                     format_duration(seconds), reason);
+  return fmt::format(
+      "last layer alone: {}\nin the end:       {}\n{} of its layers changed ({}); lambda {:.4g}, {}; {}\n",
+      to_string(head), to_string(end), layers.size(), fmt::join(layers, ", "), lambda,
+      format_duration(seconds), reason);
 }
 
 }  // namespace lwsvm

@@ -9,7 +9,8 @@ namespace lwsvm {
 std::vector<ClassifiedPhoto> classify(const Network& network, const std::vector<std::string>& files,
                                       const ClassifySettings& settings) {
   CallbackMessages messages(settings.on_message);
-  return run::run_classification(network.state().model, files, settings, {settings.threads, "", &messages, {}});
+  return run::run_classification(network.state().model, files, settings,
+                                 {settings.threads, "", &messages, {}});
 }
 
 }  // namespace lwsvm
