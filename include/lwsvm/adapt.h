@@ -3,7 +3,8 @@
 //
 //   Network network = Network::load("mobilenet_v2.onnx");
 //   AdaptSummary summary = adapt(network, Data::load("flowers/"));
-//   network.save("flowers.onnx");                    // takes pixels 0..255, and knows the names of its classes
+//   network.save("flowers.onnx");                    // takes pixels 0..255, and knows the names of its
+//   classes
 //
 // `lwsvm adapt --help` says what each setting means.
 #pragma once
@@ -32,7 +33,7 @@ struct AdaptSettings {
   std::uint64_t memory = std::uint64_t{4} << 30;  // for features, and for an open layer
   std::string cache{};  // folder where features are kept for the next call; empty: the XDG cache folder
   std::uint64_t cache_limit = std::uint64_t{20} << 30;  // bytes; 0: they are not kept
-  bool half_features = false;                     // as float16
+  bool half_features = false;                           // as float16
   int batch = 200;
   std::uint64_t seed = 0;
   int threads = 0;  // 0: all cores; the result is the same
@@ -44,8 +45,8 @@ struct AdaptSettings {
 };
 
 struct AdaptSummary {
-  std::string replaced;             // the layer that was the last one
-  std::string normalization;        // of its pixels: a name or numbers
+  std::string replaced;              // the layer that was the last one
+  std::string normalization;         // of its pixels: a name or numbers
   std::vector<std::string> classes;  // their names, or numbers
   double lambda = 0;
   std::optional<double> cross_validated;  // accuracy of the new last layer, where lambda was chosen so

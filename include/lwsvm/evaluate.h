@@ -49,7 +49,7 @@ struct EvaluateSummary {
   double lambda = 0;
   double accuracy = 0;  // correct / samples
   std::int64_t samples = 0, correct = 0;
-  std::optional<double> top5;          // share of the samples whose class is among the best five; of more classes
+  std::optional<double> top5;  // share of the samples whose class is among the best five; of more classes
   std::vector<ClassAccuracy> classes;  // all of them
 };
 

@@ -60,13 +60,15 @@ Command add_adapt(CLI::App& app, Common& common) {
                 "leave the network's input as it was; by default normalisation becomes part of the written "
                 "file, which takes pixels 0..255");
   sub->add_option("--time-limit", job->time_limit, "such as 10m or 1h30m");
-  sub->add_option("--memory", job->memory, "half for features, half for an open layer")->capture_default_str();
+  sub->add_option("--memory", job->memory, "half for features, half for an open layer")
+      ->capture_default_str();
   sub->add_flag("--float16", job->half_features, "keep features as float16: half the space");
   sub->add_option("--batch", job->batch, "samples whose steps are chosen together")->capture_default_str();
   sub->add_option("--seed", job->seed, "order of the samples")->check(whole_number())->capture_default_str();
   CLI::Option* run = sub->add_option("--run", job->run_folder, "folder for log.jsonl and checkpoints");
-  sub->add_option("--resume", job->resume_folder,
-                  "go on with the run in this folder, with its settings; -o and --time-limit may be given anew")
+  sub->add_option(
+         "--resume", job->resume_folder,
+         "go on with the run in this folder, with its settings; -o and --time-limit may be given anew")
       ->check(CLI::ExistingDirectory)
       ->excludes(run);
   add_common_options(*sub, common);

@@ -23,8 +23,9 @@ int classify_photos(const Common& common, const ClassifyOptions& options) {
   const run::RunContext context = run_context(common, terminal);
   ClassifySettings settings = options.settings;
   settings.photos = run::photo_settings(options.photos, context);
-  const std::vector<ClassifiedPhoto> found = run::run_classification(
-      read_onnx(options.model, options.output_name, run::asked_size(options.photos)), options.files, settings, context);
+  const std::vector<ClassifiedPhoto> found =
+      run::run_classification(read_onnx(options.model, options.output_name, run::asked_size(options.photos)),
+                              options.files, settings, context);
   if (common.json) {
     nlohmann::ordered_json photos = nlohmann::ordered_json::array();
     for (const ClassifiedPhoto& photo : found) {

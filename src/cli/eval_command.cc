@@ -24,7 +24,7 @@ std::string class_table(const EvaluateSummary& found) {
   for (const ClassAccuracy& c : found.classes)
     table.add({c.name,
                c.samples > 0 ? fmt::format("{:.2f}%", 100.0 * static_cast<double>(c.correct) /
-                                                           static_cast<double>(c.samples))
+                                                          static_cast<double>(c.samples))
                              : "",
                std::to_string(c.correct), std::to_string(c.samples)});
   return table.str();
@@ -66,8 +66,8 @@ int eval(const Common& common, const EvalOptions& options) {
   } else {
     fmt::print("{} on {} {}: accuracy {:.2f}% ({} of {}){}, loss {:.5f}, objective {:.5f} (lambda {})\n",
                options.model, data.name(), settings.part, 100 * found.accuracy, found.correct, found.samples,
-               found.top5 ? fmt::format(", top-5 {:.2f}%", 100 * *found.top5) : "", found.loss, found.objective,
-               found.lambda);
+               found.top5 ? fmt::format(", top-5 {:.2f}%", 100 * *found.top5) : "", found.loss,
+               found.objective, found.lambda);
     if (options.per_class) fmt::print("{}", class_table(found));
   }
   return done;
@@ -93,10 +93,12 @@ Command add_eval(CLI::App& app, Common& common) {
       "--centre", settings.centre,
       "where the regulariser is centred: zero, or the ONNX file that the network was refined from "
       "(default: as the network's file remembers)");
-  sub->add_flag("--dense", settings.dense,
-                "run the network on whole images (of photos: the short side resized, nothing cut off), dense layers as "
-                "convolutions, and average the scores over places and the mirror image");
-  sub->add_flag("--per-class", options->per_class, "a table of the classes' accuracies, too; --json has it always");
+  sub->add_flag(
+      "--dense", settings.dense,
+      "run the network on whole images (of photos: the short side resized, nothing cut off), dense layers as "
+      "convolutions, and average the scores over places and the mirror image");
+  sub->add_flag("--per-class", options->per_class,
+                "a table of the classes' accuracies, too; --json has it always");
   add_common_options(*sub, common);
   return {sub, [options, sub, &common] {
             if (sub->count("--loss") > 0) options->settings.loss = options->task.loss;

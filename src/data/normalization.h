@@ -18,7 +18,7 @@ namespace lwsvm {
 
 struct Normalization {
   std::vector<float> mean{0.0f},
-      std{1.0f};  // each: 1 value (all), C values (per channel), or C*H*W (per pixel)
+      std{1.0f};          // each: 1 value (all), C values (per channel), or C*H*W (per pixel)
   bool reversed = false;  // then the channels, RGB to BGR, by whoever feeds the network
 
   void validate(const ImageShape& shape) const;              // throws Error
@@ -47,8 +47,8 @@ struct KnownNormalization {
   std::string name;
   double white_becomes = 1;  // before mean and std: 1 or 255
   std::vector<double> mean, std;
-  int channels = 0;        // of the images that it is for; 0: any
-  bool reversed = false;   // then BGR for RGB
+  int channels = 0;         // of the images that it is for; 0: any
+  bool reversed = false;    // then BGR for RGB
   bool for_photos = false;  // of networks for photos: images of 64 pixels and more
 
   NormalizationOptions options(double white = 255) const;

@@ -29,10 +29,10 @@ std::shared_ptr<const Layer> layout_layer(const Shape& wanted, const Shape& samp
 int add_reversed(Graph& graph, int input, const std::string& name, const Shape& sample) {
   std::vector<int> channels;
   for (std::int64_t c = sample[0] - 1; c >= 0; --c)
-    channels.push_back(graph.add(fmt::format("{}.channel{}", name, c),
-                                 std::make_shared<SliceLayer>(Shape{c, 0, 0}, Shape{1, 1, 1},
-                                                              Shape{1, sample[1], sample[2]}),
-                                 {input}));
+    channels.push_back(graph.add(
+        fmt::format("{}.channel{}", name, c),
+        std::make_shared<SliceLayer>(Shape{c, 0, 0}, Shape{1, 1, 1}, Shape{1, sample[1], sample[2]}),
+        {input}));
   return graph.add(name + ".reversed", std::make_shared<ConcatLayer>(0), std::move(channels));
 }
 

@@ -238,6 +238,16 @@ std::string resnet20_text() {
   return text + "-gap";
 }
 
+std::string vgg16_text() {
+  std::string text;
+  const std::pair<int, int> stages[] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}};
+  for (const auto& [width, layers] : stages) {
+    for (int layer = 0; layer < layers; ++layer) text += fmt::format("conv{}x3-relu-", width);
+    text += "pool2-";
+  }
+  return text + "dense4096-relu-dense4096-relu";
+}
+
 constexpr std::string_view kWithoutBiases = "nobias:";
 
 // "cifar/4" -> the text of cifar and 4; a string of the grammar -> itself and 1.
@@ -275,7 +285,8 @@ const std::vector<BuiltInArch>& built_in_archs() {
        "conv64x3-relu-conv64x3-relu-pool2-conv128x3-relu-conv128x3-relu-pool2-"
        "conv256x3-relu-conv256x3-relu-pool2",
        "the same without batch normalisation"},
-      {"resnet20", resnet20_text(), "ResNet-20 for CIFAR, shortcuts without parameters"}};
+      {"resnet20", resnet20_text(), "ResNet-20 for CIFAR, shortcuts without parameters"},
+      {"vgg16", vgg16_text(), "VGG-16 [SZ15], for images of 224 x 224"}};
   return archs;
 }
 

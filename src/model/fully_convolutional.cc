@@ -14,8 +14,8 @@ namespace {
 
 // What a value of the network has become.
 struct Converted {
-  int node = -1;             // of the new graph; of an image: C x H x W
-  std::optional<Shape> flat;  // the network has it as a list, of an image of this shape: channels first
+  int node = -1;               // of the new graph; of an image: C x H x W
+  std::optional<Shape> flat;   // the network has it as a list, of an image of this shape: channels first
   bool channels_last = false;  // ... in whose order the channels came last
   int image = -1;              // of an image with its channels last: the node that has them first
 };
@@ -51,18 +51,21 @@ class Converter {
   const Shape& old_shape(const Node& node) const { return old_.node(node.inputs[0]).shape; }
 
   [[noreturn]] void refuse(const Node& node, const std::string& why) const {
-    fail("dense", "layer '{}' cannot be run on images of another size: {}; evaluate without --dense", node.name,
-         why);
+    fail("dense", "layer '{}' cannot be run on images of another size: {}; evaluate without --dense",
+         node.name, why);
   }
 
   Converted convert(const Node& node) {
-    if (const auto* dense = dynamic_cast<const DenseLayer*>(node.layer.get())) return as_convolution(node, *dense);
-    if (const auto* move = dynamic_cast<const TransposeLayer*>(node.layer.get())) return transposed(node, *move);
+    if (const auto* dense = dynamic_cast<const DenseLayer*>(node.layer.get()))
+      return as_convolution(node, *dense);
+    if (const auto* move = dynamic_cast<const TransposeLayer*>(node.layer.get()))
+      return transposed(node, *move);
     const bool flattens = dynamic_cast<const FlattenLayer*>(node.layer.get()) ||
                           dynamic_cast<const ReshapeLayer*>(node.layer.get());
     if (flattens) return flattened(node);
     if (is_average_of_all(node))
-      return {add(node, std::make_shared<GlobalPoolLayer>(GlobalPoolLayer::Reduction::average)), {}, false, -1};
+      return {
+          add(node, std::make_shared<GlobalPoolLayer>(GlobalPoolLayer::Reduction::average)), {}, false, -1};
     Converted value{add(node, node.layer), {}, false, -1};
     value.flat = input(node).flat;  // lists stay lists: activations, sums
     value.channels_last = input(node).channels_last;
@@ -154,7 +157,8 @@ class Converter {
   void finish(const Converted& scores) {
     int at = scores.node;
     if (new_.node(at).shape.size() == 3) {
-      at = new_.add("lwsvm.places", std::make_shared<GlobalPoolLayer>(GlobalPoolLayer::Reduction::average), {at});
+      at = new_.add("lwsvm.places", std::make_shared<GlobalPoolLayer>(GlobalPoolLayer::Reduction::average),
+                    {at});
       at = new_.add("lwsvm.scores", std::make_shared<FlattenLayer>(), {at});
     }
     new_.set_output(at);

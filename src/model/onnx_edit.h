@@ -18,7 +18,7 @@ class OnnxIndex {
  public:
   explicit OnnxIndex(const onnx::GraphProto& graph);
 
-  const onnx::NodeProto* producer(const std::string& value) const;  // null: an initialiser, or an input
+  const onnx::NodeProto* producer(const std::string& value) const;       // null: an initialiser, or an input
   const onnx::TensorProto* initializer(const std::string& value) const;  // null: it is none
   bool is_constant(const std::string& value) const;                      // does not depend on an input
   bool is_taken(const std::string& name) const { return names_.contains(name); }

@@ -48,17 +48,34 @@ Model read_back(const onnx::ModelProto& proto, const Model& before) {
 // Operators that may stand between the last layer and the output: such as move numbers, and such as change
 // scores without mixing those of different classes.
 bool only_moves(const std::string& op) {
-  static const std::unordered_set<std::string> known{"Flatten",  "Reshape", "Squeeze",  "Unsqueeze",
+  static const std::unordered_set<std::string> known{"Flatten",  "Reshape", "Squeeze",   "Unsqueeze",
                                                      "Identity", "Dropout", "Transpose", "Cast"};
   return known.contains(op);
 }
 
 bool changes_scores(const std::string& op) {
-  static const std::unordered_set<std::string> known{
-      "Softmax",  "LogSoftmax", "Sigmoid",     "Relu",          "LeakyRelu",         "Clip",
-      "ArgMax",   "Tanh",       "PRelu",       "Add",           "Sub",               "Mul",
-      "Div",      "Log",        "AveragePool", "MaxPool",       "GlobalAveragePool", "GlobalMaxPool",
-      "ReduceMean", "ReduceMax", "ReduceSum",  "BatchNormalization"};
+  static const std::unordered_set<std::string> known{"Softmax",
+                                                     "LogSoftmax",
+                                                     "Sigmoid",
+                                                     "Relu",
+                                                     "LeakyRelu",
+                                                     "Clip",
+                                                     "ArgMax",
+                                                     "Tanh",
+                                                     "PRelu",
+                                                     "Add",
+                                                     "Sub",
+                                                     "Mul",
+                                                     "Div",
+                                                     "Log",
+                                                     "AveragePool",
+                                                     "MaxPool",
+                                                     "GlobalAveragePool",
+                                                     "GlobalMaxPool",
+                                                     "ReduceMean",
+                                                     "ReduceMax",
+                                                     "ReduceSum",
+                                                     "BatchNormalization"};
   return known.contains(op);
 }
 
@@ -200,13 +217,14 @@ OldHead find_old_head(const Model& model) {
   head.kind = layer.op_type();
   head.features = layer.input(0);
   if (head.kind == "Gemm" && int_of(layer, "transA", 0) != 0)
-    fail("adapt", "the last layer '{}' is a Gemm with transA, which takes its samples as columns: not supported",
+    fail("adapt",
+         "the last layer '{}' is a Gemm with transA, which takes its samples as columns: not supported",
          head.layer);
   head.shape = shape_of(proto, model, head.features);
   head.width = element_count(head.shape);
   if (head.kind == "Conv") {
-    head.averaged = head.shape.size() == 3 && head.shape[1] * head.shape[2] > 1 &&
-                    !is_one_window(layer, head.shape);
+    head.averaged =
+        head.shape.size() == 3 && head.shape[1] * head.shape[2] > 1 && !is_one_window(layer, head.shape);
     if (head.averaged) head.width = head.shape[0];
   } else if (head.shape.size() > 1 && head.shape.back() != head.width) {
     fail("adapt", "the last layer '{}' is applied to each part of {}: not supported", head.layer,

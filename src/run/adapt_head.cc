@@ -31,8 +31,7 @@ std::vector<double> lambda_grid(const HeadRows& rows) {
 // Which fold each image is in: as evenly as can be within every class.
 std::vector<int> folds_of(const HeadRows& rows, int classes, std::uint64_t seed) {
   Random random(seed, 4711);
-  const std::vector<std::int32_t> order =
-      random_permutation(static_cast<std::size_t>(rows.images), random);
+  const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(rows.images), random);
   std::vector<int> next(static_cast<std::size_t>(classes)), fold(static_cast<std::size_t>(rows.images));
   int turn = 0;
   for (int& first : next) first = turn++ % kFolds;  // so that small classes do not all lack the same fold
@@ -125,7 +124,8 @@ HeadRows joined(const HeadRows& a, const HeadRows& b) {
   both.width = a.width;
   both.images = a.images + b.images;
   const auto add = [&](const HeadRows& rows, std::int64_t begin) {
-    both.labels.insert(both.labels.end(), rows.labels.begin() + begin, rows.labels.begin() + begin + rows.images);
+    both.labels.insert(both.labels.end(), rows.labels.begin() + begin,
+                       rows.labels.begin() + begin + rows.images);
     both.values.insert(both.values.end(), rows.row(begin), rows.row(begin) + rows.images * rows.width);
   };
   for (std::int64_t copy = 0; copy * a.images < a.rows(); ++copy) {
@@ -141,7 +141,9 @@ HeadChoice choose_head_lambda(const HeadRows& training, const HeadRows* validati
   const int classes = margins.classes();
   const std::vector<double> grid = lambda_grid(training);
   std::vector<Counts> counts(grid.size(), Counts(classes));
-  const auto stopped = [&](const SolveProgress&) { return !options.stop_requested || !options.stop_requested(); };
+  const auto stopped = [&](const SolveProgress&) {
+    return !options.stop_requested || !options.stop_requested();
+  };
   const auto follow = [&](const HeadRows& seen, const HeadRows& unseen) {
     SvmPath path(seen.values, seen.width, seen.labels, margins, options.batch, options.seed, threads);
     for (std::size_t k = 0; k < grid.size(); ++k) {
@@ -177,7 +179,9 @@ SolvedHead solve_head(const HeadRows& training, double lambda, const MarginMatri
                       const HeadOptions& options, const Threads& threads) {
   SvmPath path(training.values, training.width, training.labels, margins, options.batch, options.seed,
                threads);
-  const auto go_on = [&](const SolveProgress&) { return !options.stop_requested || !options.stop_requested(); };
+  const auto go_on = [&](const SolveProgress&) {
+    return !options.stop_requested || !options.stop_requested();
+  };
   // Down to a small lambda by way of larger ones: fewer epochs in all.
   const double from = lambda_grid(training).front();
   for (double step = from; step > 3 * lambda; step /= 10) path.solve(step, kSearchGap, kSearchEpochs, go_on);

@@ -60,7 +60,9 @@ double mean_confidence(const Graph& old_end, const HeadRows& rows, const Threads
     explicit RowSource(const HeadRows& all) : rows_(all) {}
     std::int64_t size() const override { return rows_.rows(); }
     std::int32_t label(std::int64_t) const override { return 0; }
-    void read(std::int64_t i, float* target) const override { std::copy_n(rows_.row(i), rows_.width, target); }
+    void read(std::int64_t i, float* target) const override {
+      std::copy_n(rows_.row(i), rows_.width, target);
+    }
 
    private:
     const HeadRows& rows_;
@@ -93,7 +95,8 @@ bool clearly_better(const std::vector<bool>& a, const std::vector<bool>& b) {
 }
 
 double share_right(const std::vector<bool>& right) {
-  return static_cast<double>(std::count(right.begin(), right.end(), true)) / static_cast<double>(right.size());
+  return static_cast<double>(std::count(right.begin(), right.end(), true)) /
+         static_cast<double>(right.size());
 }
 
 std::string numbers_of(const NormalizationOptions& options) {
@@ -105,7 +108,8 @@ std::string numbers_of(const NormalizationOptions& options) {
 
 std::string table_of(const PixelFindings& found) {
   std::vector<PixelTrial> trials = found.trials;
-  std::stable_sort(trials.begin(), trials.end(), [](const auto& a, const auto& b) { return a.accuracy > b.accuracy; });
+  std::stable_sort(trials.begin(), trials.end(),
+                   [](const auto& a, const auto& b) { return a.accuracy > b.accuracy; });
   std::string text;
   for (const PixelTrial& trial : trials)
     text += fmt::format("{}{:.0f}% {:.2f} {}", text.empty() ? "" : ", ", 100 * trial.accuracy,
@@ -120,7 +124,8 @@ PixelFindings try_normalizations(const Model& original, const Model& adapted,
                                  std::uint64_t seed, const Threads& threads) {
   const Shape sample{data.shape.channels, data.shape.height, data.shape.width};
   const double work = static_cast<double>(adapted.graph.flops()) * static_cast<double>(candidates.size());
-  const auto affordable = std::clamp(static_cast<std::int64_t>(kWorkOfTrying / work), kFewestSamples, kMostSamples);
+  const auto affordable =
+      std::clamp(static_cast<std::int64_t>(kWorkOfTrying / work), kFewestSamples, kMostSamples);
   const SampleView all(data.train);
   const SampleSubset some(all, random_samples(all.size(), affordable, seed, 271));
   const InterruptibleSource samples(some, "trying normalisations");
@@ -155,14 +160,17 @@ PixelFindings try_normalizations(const Model& original, const Model& adapted,
       wide = head_rows(fed.graph, features, samples, threads);
       HeadRows narrow = wide;
       if (features != fed.graph.node(new_layer).inputs[0]) {
-        const std::int64_t channels = element_count(fed.graph.node(fed.graph.node(new_layer).inputs[0]).shape);
+        const std::int64_t channels =
+            element_count(fed.graph.node(fed.graph.node(new_layer).inputs[0]).shape);
         const std::int64_t positions = wide.width / channels;
         narrow.width = channels;
         narrow.values.assign(static_cast<std::size_t>(wide.rows() * channels), 0.0f);
         for (std::int64_t i = 0; i < wide.rows() * channels; ++i) {
           double sum = 0;
-          for (std::int64_t p = 0; p < positions; ++p) sum += wide.values[static_cast<std::size_t>(i * positions + p)];
-          narrow.values[static_cast<std::size_t>(i)] = static_cast<float>(sum / static_cast<double>(positions));
+          for (std::int64_t p = 0; p < positions; ++p)
+            sum += wide.values[static_cast<std::size_t>(i * positions + p)];
+          narrow.values[static_cast<std::size_t>(i)] =
+              static_cast<float>(sum / static_cast<double>(positions));
         }
       }
       trial.right = judged_by_folds(narrow, data.classes, seed, threads);
@@ -194,24 +202,30 @@ PixelChoice choose_pixels(const Model& original, const Model& adapted, const Pix
   NormalizationOptions given = normalization_options(pixels, data);
   if (!is_foreign(original.info)) {
     if (given.given())
-      fail("adapt", "the network carries its own normalisation; leave out --normalize, --scale, --mean, --std");
+      fail("adapt",
+           "the network carries its own normalisation; leave out --normalize, --scale, --mean, --std");
     return {"its own", {}};
   }
   if (given.per_pixel)
     fail("adapt", "--per-pixel is for new networks; this one expects the pixels that it was trained on");
   if (given.given()) return {pixels.name.empty() ? numbers_of(given) : pixels.name, given};
   if (const NormalizationOptions stored = stored_normalization(original.info); stored.given())
-    return {stored.scale == 1.0 && stored.mean.empty() && stored.std.empty() ? "in the file" : numbers_of(stored),
-            stored};
+    return {
+        stored.scale == 1.0 && stored.mean.empty() && stored.std.empty() ? "in the file" : numbers_of(stored),
+        stored};
   const std::vector<KnownNormalization> candidates = fitting_normalizations(data);
   const double white = white_of(data).value_or(255);
   if (candidates.size() == 1) return {candidates[0].name, candidates[0].options(white)};
   const PixelFindings found = try_normalizations(original, adapted, candidates, data, seed, threads);
   const KnownNormalization& taken = candidates[found.taken];
   messages.line(
-      "the file does not say how its pixels are normalised; taken: {}{} (accuracy of a linear classifier on {} "
+      "the file does not say how its pixels are normalised; taken: {}{} (accuracy of a linear classifier on "
+      "{} "
       "training samples, and how sure the old last layer is: {}); another: --normalize",
-      taken.name, found.clear ? "" : ", of those that tell the classes apart as well as any the one that the old last layer is surest with",
+      taken.name,
+      found.clear ? ""
+                  : ", of those that tell the classes apart as well as any the one that the old last layer "
+                    "is surest with",
       format_count(found.samples), table_of(found));
   return {taken.name, taken.options(white)};
 }

@@ -82,8 +82,8 @@ StageNetwork stage_network(const NetworkTail& tail, int head, std::span<const in
     if (node == head) continue;
     const ParameterRange range = tail.graph.node(node).trained;
     for (std::int64_t i = range.begin; i < range.end(); ++i)
-      half_square += 0.5 * static_cast<double>(start[static_cast<std::size_t>(i)]) *
-                     start[static_cast<std::size_t>(i)];
+      half_square +=
+          0.5 * static_cast<double>(start[static_cast<std::size_t>(i)]) * start[static_cast<std::size_t>(i)];
   }
   StageNetwork stage;
   const double wanted = std::clamp(move_cost / std::max(half_square, 1e-30), 1e-6, 1.0);
@@ -99,11 +99,11 @@ StageNetwork stage_network(const NetworkTail& tail, int head, std::span<const in
       stage.graph.add(node.name, node.layer, node.inputs);
   }
   const Node& last = tail.graph.node(head);
-  const int features = stage.graph.add(
-      "lwsvm.scale",
-      std::make_shared<NormalizeLayer>(std::vector<float>{0.0f},
-                                       std::vector<float>{static_cast<float>(1 / stage.scale)}),
-      {last.inputs[0]});
+  const int features =
+      stage.graph.add("lwsvm.scale",
+                      std::make_shared<NormalizeLayer>(
+                          std::vector<float>{0.0f}, std::vector<float>{static_cast<float>(1 / stage.scale)}),
+                      {last.inputs[0]});
   stage.head = stage.graph.add(last.name, last.layer, {features});
   stage.graph.statistics() = tail.graph.statistics();
   stage.take(tail.graph);

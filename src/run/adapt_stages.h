@@ -1,7 +1,8 @@
 // How far into a network `adapt` goes.
 //
 //   head   the new last layer alone
-//   auto   the last 2, 4, 8, ... layers, for as long as validation improves, within an end of the network that
+//   auto   the last 2, 4, 8, ... layers, for as long as validation improves, within an end of the network
+//   that
 //          holds at most a third of its work and whose input, for all samples, fits into memory
 //   all    every layer that can be refined, at once
 #pragma once
@@ -23,8 +24,8 @@ Depth parse_depth(const std::string& word);  // throws Error
 // The node of the network at which its frozen part ends.
 int choose_cut(const Model& model, int head, Depth depth, std::int64_t samples, std::uint64_t memory);
 
-// The end of the network as a stage sees it. F has one lambda for all opened layers, but the new layer's, chosen
-// for features of any size, says nothing of how far the old layers may move. So in
+// The end of the network as a stage sees it. F has one lambda for all opened layers, but the new layer's,
+// chosen for features of any size, says nothing of how far the old layers may move. So in
 //
 //   scores = W f + b  =  W' (scale f) + b,      scale^2 = lambda / lambda_head,   a power of two
 //
@@ -38,8 +39,8 @@ struct StageNetwork {
   double scale = 1;   // a power of two
   double lambda = 0;  // of all opened layers
 
-  void take(const Graph& tail);            // parameters
-  void put_back(Graph& tail) const;        // into the tail
+  void take(const Graph& tail);                                    // parameters
+  void put_back(Graph& tail) const;                                // into the tail
   std::vector<float> scaled(std::vector<float> parameters) const;  // of the tail, as they are here
 };
 

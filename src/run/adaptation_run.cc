@@ -94,9 +94,9 @@ std::string default_adapted(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".adapted.onnx")).string();
 }
 
-// A fifth of a small data set: what is judged by it is how deep to go, and the last layer gets it back.
+// A fifth of a small data set, a tenth of others: what is judged by it is how deep to go, and the last layer gets it back.
 TaskOptions with_validation(TaskOptions options, const DataSet& data) {
-  constexpr std::size_t small = 5000;
+  constexpr std::size_t small = 1000;
   if (options.validation.empty() && data.validation.empty() && data.train.size() < small &&
       recipe_of(data) == Recipe::other)
     options.validation = "0.2";
@@ -112,16 +112,16 @@ Model transplanted(const AdaptJob& job, const Model& original, const DataSet& da
   if (inputs.size() != 1) fail("adapt", "the network has {} inputs; one is expected", inputs.size());
   const Shape& wanted = original.graph.node(inputs[0]).shape;
   if (!can_take(wanted, sample))
-    fail("adapt", "the network takes {} inputs but {} has {}", to_string(wanted), data.name, to_string(sample));
+    fail("adapt", "the network takes {} inputs but {} has {}", to_string(wanted), data.name,
+         to_string(sample));
   const OldHead head = find_old_head(original);
   Model model = with_new_head(original, head, data.classes);
   state.replaced = head.layer;
   messages.line("last layer: {} '{}'{}{}; in its place {} x {} weights for {} classes", head.kind, head.layer,
                 head.dropped.empty() ? "" : fmt::format(" (and {} after it)", fmt::join(head.dropped, ", ")),
-                head.averaged ? fmt::format(", on the average of {}", to_string(head.shape)) : "", data.classes,
-                format_count(head.width), data.classes);
-  const PixelChoice pixels =
-      choose_pixels(original, model, job.pixels, data, job.seed, threads, messages);
+                head.averaged ? fmt::format(", on the average of {}", to_string(head.shape)) : "",
+                data.classes, format_count(head.width), data.classes);
+  const PixelChoice pixels = choose_pixels(original, model, job.pixels, data, job.seed, threads, messages);
   state.normalization = pixels.name;
   if (pixels.options.given()) {
     const Normalization constants = make_normalization(data, {}, pixels.options);
@@ -198,7 +198,8 @@ class AdaptSamples {
     options.description = fmt::format("{} samples of {} at '{}' of {}", all.size(), task.data.name,
                                       model.graph.node(cut).name, fs::path(job.input).filename().string());
     options.progress = [&context](std::int64_t done, std::int64_t total) {
-      context.messages->progress("features", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(total));
+      context.messages->progress("features", static_cast<std::uint64_t>(done),
+                                 static_cast<std::uint64_t>(total));
     };
     return options;
   }
@@ -254,7 +255,8 @@ struct Adaptation {
   void set_head(const LinearModel& found) {
     const ParameterRange range = tail.graph.node(head).trained;
     LWSVM_CHECK(range.size == std::ssize(found.weights) + std::ssize(found.biases));
-    const std::span<float> w(tail.graph.parameters().data() + range.begin, static_cast<std::size_t>(range.size));
+    const std::span<float> w(tail.graph.parameters().data() + range.begin,
+                             static_cast<std::size_t>(range.size));
     std::copy(found.weights.begin(), found.weights.end(), w.begin());
     std::copy(found.biases.begin(), found.biases.end(), w.begin() + std::ssize(found.weights));
     round_head();
@@ -272,7 +274,8 @@ struct Adaptation {
     std::ranges::copy_if(changed, std::back_inserter(old), [this](int node) { return node != head; });
     const std::vector<int> last{head};
     double value = Regulariser(tail.graph, state.lambda, last).value(tail.graph.parameters());
-    if (!old.empty()) value += Regulariser(tail.graph, state.deep_lambda, old, start).value(tail.graph.parameters());
+    if (!old.empty())
+      value += Regulariser(tail.graph, state.deep_lambda, old, start).value(tail.graph.parameters());
     return value;
   }
 
@@ -330,7 +333,8 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
     state.cross_validated = choice.accuracy;
     std::string trials;
     for (const HeadTrial& trial : choice.trials)
-      trials += fmt::format("{}{:.2f}% at {:.2g}", trials.empty() ? "" : ", ", 100 * trial.accuracy, trial.lambda);
+      trials +=
+          fmt::format("{}{:.2f}% at {:.2g}", trials.empty() ? "" : ", ", 100 * trial.accuracy, trial.lambda);
     run.messages.line("lambda {:.3g} by {} ({}{})", choice.lambda,
                       choice.folds > 1 ? fmt::format("{} folds of the training set", choice.folds)
                                        : std::string("the validation part"),
@@ -401,6 +405,11 @@ std::string layer_names(const Adaptation& run, const std::vector<int>& layers) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Better by validation, by more than the last digits of its loss.
+bool is_worth_it(const NetworkQuality& before, const NetworkQuality& after) {
+  return after.val_accuracy > before.val_accuracy || after.val_loss < 0.98 * before.val_loss;
+}
+
 // One stage after the other. Returns why it ended.
 std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& stages, bool timed,
                           std::optional<SavedRun>& saved, Recording& recording, Refiner*& current) {
@@ -418,7 +427,8 @@ std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& 
       refiner.restore(std::move(saved->checkpoint));
       saved.reset();
     } else {
-      run.messages.line("opened: {}; lambda {:.3g} around the network as it was", layer_names(run, layers), stage.lambda);
+      run.messages.line("opened: {}; lambda {:.3g} around the network as it was", layer_names(run, layers),
+                        stage.lambda);
     }
     current = &refiner;
     recording.recorder().begin_refining(options);
@@ -427,7 +437,7 @@ std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& 
     if (!over) recording.save();  // with the refiner's state: a resumed run goes on there
     current = nullptr;
     refiner.keep_chosen();
-    const bool better = refiner.best_move() > 0;
+    const bool better = refiner.best_move() > 0 && is_worth_it(refiner.start(), refiner.current());
     if (better) {
       stage.put_back(run.tail.graph);
       run.round_head();
@@ -443,7 +453,8 @@ std::string refine_deeper(Adaptation& run, const std::vector<std::vector<int>>& 
     ++state.stage;
     state.stages_over = !better;
     if (!better)
-      run.messages.line("no better by validation with {}: the layers stay as they were", layer_names(run, layers));
+      run.messages.line("no better by validation with {}: the layers stay as they were",
+                        layer_names(run, layers));
     recording.save();
   }
   return state.stages_over ? "no better on the validation part with more layers"
@@ -533,8 +544,9 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   recording.recorder().add(updates);
 
   const int head = new_head(model.graph);
-  const int cut = choose_cut(model, head, depth, AllSamples(task.data, parse_augmentation(job.task.augment, task.data.shape)).size(),
-                             parse_bytes(job.memory, "memory"));
+  const int cut = choose_cut(
+      model, head, depth, AllSamples(task.data, parse_augmentation(job.task.augment, task.data.shape)).size(),
+      parse_bytes(job.memory, "memory"));
   NetworkTail tail = make_tail(model.graph, cut);
   std::vector<float> start = tail.graph.parameters();
   Refiner* refiner = nullptr;
@@ -561,13 +573,16 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   state.feature_seconds += feature_watch.seconds();
   messages.line("features: {} numbers at '{}' for {} samples, {} ({})", format_count(samples.store().width()),
                 model.graph.node(cut).name, format_count(samples.store().size()),
-                samples.store().found() ? "found in the cache" : "computed in " + format_duration(feature_watch.seconds()),
+                samples.store().found() ? "found in the cache"
+                                        : "computed in " + format_duration(feature_watch.seconds()),
                 format_bytes(static_cast<double>(samples.store().bytes())));
 
   const MarginMatrix margins =
       job.balance ? balanced_margins(task.loss.margins(), task.data.train.labels()) : task.loss.margins();
-  Adaptation run{job,   task, threads, messages, samples, Loss(LossKind::hinge, margins),
-                 model, tail, tail.tail_node(head), start, state};
+  Adaptation run{job,      task,    threads,
+                 messages, samples, Loss(LossKind::hinge, margins),
+                 model,    tail,    tail.tail_node(head),
+                 start,    state};
   if (!state.head_solved) {
     solve_new_layer(run, recording.recorder());
     if (!job.run_folder.empty()) {
@@ -580,8 +595,9 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
 
   const bool judged = samples.validation().size() >= kEnoughToJudge;
   if (depth != Depth::head && !judged)
-    messages.line("{} validation samples cannot tell whether more layers should change: the last one alone does",
-                  samples.validation().size());
+    messages.line(
+        "{} validation samples cannot tell whether more layers should change: the last one alone does",
+        samples.validation().size());
   const std::vector<std::vector<int>> stages =
       judged ? plan_stages(model, tail, head, depth) : std::vector<std::vector<int>>();
   stop_policy.reserve(0.2);
@@ -595,8 +611,9 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   summary.replaced = state.replaced;
   summary.normalization = state.normalization;
   for (int y = 0; y < task.data.classes; ++y)
-    summary.classes.push_back(task.data.class_names.empty() ? std::to_string(y)
-                                                            : task.data.class_names[static_cast<std::size_t>(y)]);
+    summary.classes.push_back(task.data.class_names.empty()
+                                  ? std::to_string(y)
+                                  : task.data.class_names[static_cast<std::size_t>(y)]);
   summary.lambda = state.lambda;
   if (state.cross_validated >= 0) summary.cross_validated = state.cross_validated;
   summary.head = state.head;
@@ -618,8 +635,10 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   if (!input.in_memory) write_onnx(model, output);
   summary.model = output;
   summary.seconds = earlier + clock.seconds();
-  if (summary.finished && reason != to_string(RefineEnd::out_of_time)) recording.end(summary);
-  else if (!job.run_folder.empty()) messages.line("{}; go on with `lwsvm adapt --resume {}`", reason, job.run_folder);
+  if (summary.finished && reason != to_string(RefineEnd::out_of_time))
+    recording.end(summary);
+  else if (!job.run_folder.empty())
+    messages.line("{}; go on with `lwsvm adapt --resume {}`", reason, job.run_folder);
   return {std::move(summary), std::move(model)};
 }
 

@@ -17,9 +17,8 @@ std::vector<ClassScore> best_classes(const ModelInfo& info, const float* scores,
   std::vector<int> order(static_cast<std::size_t>(classes));
   std::iota(order.begin(), order.end(), 0);
   const auto count = static_cast<std::ptrdiff_t>(std::clamp(top, 1, classes));
-  std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int a, int b) {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  });
+  std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                    [&](int a, int b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
   std::vector<ClassScore> best;
   for (std::ptrdiff_t k = 0; k < count; ++k) {
     const int label = order[static_cast<std::size_t>(k)];

@@ -37,10 +37,10 @@ Shape whole_photo(const std::string& file, const PhotoGeometry& geometry, std::v
     width = static_cast<int>(photo.width <= photo.height ? side : side * photo.width / photo.height);
     height = static_cast<int>(photo.width <= photo.height ? side * photo.height / photo.width : side);
   }
-  std::vector<std::uint8_t> planes(static_cast<std::size_t>(photo.channels) * static_cast<std::size_t>(width) *
-                                   static_cast<std::size_t>(height));
-  resize_photo(photo, {0, 0, static_cast<double>(photo.width), static_cast<double>(photo.height)}, width, height,
-               {0, 0, width, height}, planes.data());
+  std::vector<std::uint8_t> planes(static_cast<std::size_t>(photo.channels) *
+                                   static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  resize_photo(photo, {0, 0, static_cast<double>(photo.width), static_cast<double>(photo.height)}, width,
+               height, {0, 0, width, height}, planes.data());
   const std::size_t plane = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
   pixels.resize(static_cast<std::size_t>(geometry.channels) * plane);
   for (int c = 0; c < geometry.channels; ++c) {
@@ -101,8 +101,7 @@ WholeImages::WholeImages(const std::string& photos, const Task& task, const std:
   geometry_ = parse_photo_geometry(task.data.photos).value_or(PhotoGeometry());
   geometry_.channels = task.data.shape.channels;
   if (photos.empty()) fail("dense", "say where the photos are that the data were loaded from");
-  const PhotoList list =
-      fs::is_directory(photos) ? list_photo_folder(photos) : list_photo_csv(photos);
+  const PhotoList list = fs::is_directory(photos) ? list_photo_folder(photos) : list_photo_csv(photos);
   // By the classes of the data, which may be numbered by those of the network.
   for (const PhotoFile& file : list.files) {
     if (file.part != part_named(part) || !file.problem.empty() || !is_photo(file.path)) continue;
@@ -113,7 +112,8 @@ WholeImages::WholeImages(const std::string& photos, const Task& task, const std:
     labels_.push_back(static_cast<std::int32_t>(found - task.data.class_names.begin()));
   }
   if (files_.empty())
-    fail("dense", "{} has no {} photos in a folder of their own; --split test, or train for all training photos",
+    fail("dense",
+         "{} has no {} photos in a folder of their own; --split test, or train for all training photos",
          task.data.name, part);
 }
 
@@ -137,7 +137,8 @@ void dense_scores(const Graph& network, const WholeImages& images, const Threads
     });
     std::map<Shape, std::vector<std::int64_t>> groups;
     for (std::int64_t i = 0; i < count; ++i) groups[shapes[static_cast<std::size_t>(i)]].push_back(first + i);
-    for (const auto& [shape, members] : groups) run_group(network, shape, members, pixels, first, threads, visit);
+    for (const auto& [shape, members] : groups)
+      run_group(network, shape, members, pixels, first, threads, visit);
     messages.progress("whole images", static_cast<std::uint64_t>(first + count),
                       static_cast<std::uint64_t>(images.size()));
   }

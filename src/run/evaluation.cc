@@ -58,7 +58,10 @@ std::vector<std::int32_t> sample_labels(const SampleSource& samples) {
 class Tally {
  public:
   Tally(const Loss& loss, std::vector<std::int32_t> labels)
-      : loss_(loss), labels_(std::move(labels)), right_(static_cast<std::size_t>(loss.classes())), all_(right_.size()) {}
+      : loss_(loss),
+        labels_(std::move(labels)),
+        right_(static_cast<std::size_t>(loss.classes())),
+        all_(right_.size()) {}
 
   void add(std::int64_t first, std::int64_t count, const float* scores) {
     const int classes = loss_.classes();

@@ -15,7 +15,7 @@ struct EvaluateJob {
   PixelSettings pixels;
   std::string model;  // the network's file, if it has one: for messages, and to find its centre from there
   std::string split = "test";
-  bool dense = false;  // dense_evaluation.h; photos are read again from job.task.data
+  bool dense = false;            // dense_evaluation.h; photos are read again from job.task.data
   std::optional<double> lambda;  // absent: that of the network
   std::string centre;            // empty: that of the network
   bool loss_given = false;       // else it is the one that the network was trained with

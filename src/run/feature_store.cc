@@ -71,8 +71,7 @@ FeatureHeader header_for(const FeatureOptions& options, std::int64_t rows, std::
 }
 
 std::uint32_t crc_of(std::uint32_t before, const void* data, std::size_t bytes) {
-  return static_cast<std::uint32_t>(
-      ::crc32_z(before, static_cast<const unsigned char*>(data), bytes));
+  return static_cast<std::uint32_t>(::crc32_z(before, static_cast<const unsigned char*>(data), bytes));
 }
 
 // Writes rows as they come, and the sum at the end.
@@ -203,7 +202,8 @@ void FeatureStore::compute(const Graph& network, int node, const SampleSource& s
   if (!path.empty() && !options.cache->make_room(path, bytes() + 1024)) path.clear();
   if (!fits && path.empty())
     fail("features",
-         "the values of layer '{}' for {} samples do not fit into --memory, and the --cache folder cannot take "
+         "the values of layer '{}' for {} samples do not fit into --memory, and the --cache folder cannot "
+         "take "
          "them; give more memory, another folder, or a larger --cache-limit",
          network.node(node).name, rows_);
   std::unique_ptr<FeatureFile> file;

@@ -3,13 +3,12 @@
 //   number t N + i   transform t of training sample i, of N      (t = 0: as it is)
 //   then             the validation samples that come with the data, then the test samples
 //
-// so that it does not depend on how the training set is split. In a file of the cache folder, if there is one,
-// that the next command finds again (base/cache_folder.h):
+// so that it does not depend on how the training set is split. In a file of the cache folder, if there is
+// one, that the next command finds again (base/cache_folder.h):
 //
 //   the cache's head
-//   "LWSVMFEA"  u32 version  u32 bytes per number (4 or 2)  u64 samples  u64 numbers per sample  64 bytes of key
-//   the numbers, row by row
-//   u32 CRC-32 of everything before it
+//   "LWSVMFEA"  u32 version  u32 bytes per number (4 or 2)  u64 samples  u64 numbers per sample  64 bytes of
+//   key the numbers, row by row u32 CRC-32 of everything before it
 //
 // A file that is cut off, damaged, of another version or another key is made anew.
 #pragma once
@@ -73,7 +72,7 @@ class FeatureStore {
 
   std::int64_t size() const { return rows_; }
   std::int64_t width() const { return width_; }
-  bool found() const { return found_; }         // in the file, nothing was computed
+  bool found() const { return found_; }              // in the file, nothing was computed
   bool in_file() const { return file_ != nullptr; }  // else in memory
   std::uint64_t bytes() const;
   void read(std::int64_t row, float* target) const;
@@ -85,7 +84,7 @@ class FeatureStore {
 
   std::int64_t rows_, width_;
   bool found_ = false, half_ = false;
-  AlignedBuffer<float> values_;  // in memory
+  AlignedBuffer<float> values_;             // in memory
   std::unique_ptr<const MappedFile> file_;  // or here
 };
 

@@ -78,8 +78,8 @@ NormalizationOptions found_by_trying(const Model& model, const DataSet& data, co
   std::vector<NormalizationCandidate> candidates;
   for (const KnownNormalization& normalization : known) {
     Normalization constants = make_normalization(data, {}, normalization.options(white));
-    candidates.push_back({normalization.name, std::move(constants.mean), std::move(constants.std),
-                          constants.reversed});
+    candidates.push_back(
+        {normalization.name, std::move(constants.mean), std::move(constants.std), constants.reversed});
   }
   Random random(0);
   const SampleView chosen(data.train, random_permutation(data.train.size(), random));

@@ -17,7 +17,9 @@ class TwoBars final : public SampleReader {
   TwoBars(std::int64_t count, std::uint32_t seed) : bars_(3 * count, seed), count_(count) {}
   std::int64_t size() const override { return count_; }
   int label(std::int64_t index) const override { return static_cast<int>(index % 2); }
-  void read(std::int64_t index, float* values) const override { bars_.read(index / 2 * 3 + index % 2, values); }
+  void read(std::int64_t index, float* values) const override {
+    bars_.read(index / 2 * 3 + index % 2, values);
+  }
 
  private:
   Bars bars_;
@@ -71,7 +73,9 @@ TEST_F(AdaptApi, IsNoWorseThanTheNewLayerAloneByValidation) {
   settings_.depth = "auto";
   settings_.task.validation = "60";
   const AdaptSummary summary = adapt(network_, *data_, settings_);
-  if (summary.end.val_accuracy) EXPECT_GE(*summary.end.val_accuracy, *summary.head.val_accuracy - 0.05);
+  if (summary.end.val_accuracy) {
+    EXPECT_GE(*summary.end.val_accuracy, *summary.head.val_accuracy - 0.05);
+  }
   EXPECT_LE(summary.end.objective, summary.head.objective * 1.2);
 }
 

@@ -51,7 +51,8 @@ class Adapt : public testing::Test {
         fs::create_directories(folder_ / "photos" / part / kNames[label]);
         for (int i = 0; i < count; ++i)
           write_stripes(folder_ / "photos" / part / kNames[label] / (std::to_string(i) + ".png"), label,
-                        30 + static_cast<int>(random.below(12)), 30 + static_cast<int>(random.below(12)), random);
+                        30 + static_cast<int>(random.below(12)), 30 + static_cast<int>(random.below(12)),
+                        random);
       }
     save(network().model(), folder_ / "net.onnx");
   }
@@ -81,7 +82,8 @@ class Adapt : public testing::Test {
     return run(folder_.path(), arguments + Arguments{"--cache", (folder_ / "cache").string()});
   }
   Result adapt(const std::string& output, const Arguments& more = {}) {
-    return lwsvm(Arguments{"adapt", "net.onnx", "--data", "photos", "--normalize", "0-1", "-o", output} + more);
+    return lwsvm(Arguments{"adapt", "net.onnx", "--data", "photos", "--normalize", "0-1", "-o", output} +
+                 more);
   }
   json eval(const std::string& model, const Arguments& more = {}) {
     const Result result = lwsvm(Arguments{"eval", model, "--data", "photos", "--json"} + more);
@@ -136,7 +138,8 @@ TEST_F(Adapt, ComputesFeaturesOnce) {
   EXPECT_EQ(second["feature_samples"], 0);
   EXPECT_EQ(read_file(folder_ / "a.onnx"), read_file(folder_ / "b.onnx"));
   EXPECT_EQ(adapt("c.onnx", {"--depth", "head", "--json", "--val", "5"}).value()["feature_samples"], 0);
-  EXPECT_NE(adapt("d.onnx", {"--depth", "head", "--json", "--augment", "flip"}).value()["feature_samples"], 0);
+  EXPECT_NE(adapt("d.onnx", {"--depth", "head", "--json", "--augment", "flip"}).value()["feature_samples"],
+            0);
 }
 
 TEST_F(Adapt, GoesDeeperWhereThatIsBetterByValidation) {
@@ -145,7 +148,9 @@ TEST_F(Adapt, GoesDeeperWhereThatIsBetterByValidation) {
   const json found = result.value();
   EXPECT_EQ(eval("deep.onnx")["accuracy"], found["test_accuracy"]);
   EXPECT_GE(found["test_accuracy"].get<double>(), found["head"]["test_accuracy"].get<double>() - 0.06);
-  if (found["layers"].size() > 1) EXPECT_EQ(found["layers"].size(), 3u);
+  if (found["layers"].size() > 1) {
+    EXPECT_EQ(found["layers"].size(), 3u);
+  }
 }
 
 TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
@@ -162,7 +167,8 @@ TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
     write_stripes(folder_ / files.back(), i % 3, 24, 24, random);
   }
   ASSERT_EQ(adapt("mine.onnx", {"--normalize", "caffe", "--depth", "head"}).exit_code, 0);
-  const Result said = lwsvm(Arguments{"classify", "mine.onnx", "--json", "--resize", "24", "--top", "3"} + files);
+  const Result said =
+      lwsvm(Arguments{"classify", "mine.onnx", "--json", "--resize", "24", "--top", "3"} + files);
   ASSERT_EQ(said.exit_code, 0) << said.err;
   json jobs = json::array();
   for (const std::string& file : files) {
@@ -183,8 +189,10 @@ TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
   }
   write_file_atomically(folder_ / "jobs.json", jobs.dump());
   const std::string script = std::string(LWSVM_SOURCE_DIR) + "/tests/model/onnx_scores.js";
-  ASSERT_EQ(std::system(fmt::format("node '{}' '{}' '{}'", script, runtime, (folder_ / "jobs.json").string()).c_str()),
-            0);
+  ASSERT_EQ(
+      std::system(
+          fmt::format("node '{}' '{}' '{}'", script, runtime, (folder_ / "jobs.json").string()).c_str()),
+      0);
   const json photos = said.value()["photos"];
   for (std::size_t k = 0; k < files.size(); ++k) {
     const std::string bytes = read_file(folder_ / (files[k] + ".out"));
@@ -198,11 +206,13 @@ TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
 
 TEST_F(Adapt, ClassifiesByName) {
   ASSERT_EQ(adapt("mine.onnx", {"--depth", "head"}).exit_code, 0);
-  const Result result = lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "photos/test/upright/1.png"});
+  const Result result =
+      lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "photos/test/upright/1.png"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("photos/test/lying/0.png:  lying"));
   EXPECT_THAT(result.out, HasSubstr("photos/test/upright/1.png:  upright"));
-  const json found = lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "--json", "--top", "2"}).value();
+  const json found =
+      lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "--json", "--top", "2"}).value();
   EXPECT_EQ(found["photos"][0]["classes"].size(), 2u);
 }
 
@@ -212,7 +222,8 @@ TEST_F(Adapt, ClassifyNamesTheFileThatIsNoPhoto) {
   const Result result = lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "notes.txt"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("notes.txt"));
-  const Result skipped = lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "notes.txt", "--skip-bad"});
+  const Result skipped =
+      lwsvm({"classify", "mine.onnx", "photos/test/lying/0.png", "notes.txt", "--skip-bad"});
   EXPECT_EQ(skipped.exit_code, 0);
   EXPECT_THAT(skipped.out, Not(HasSubstr("notes.txt")));
   const Result foreign = lwsvm({"classify", "net.onnx", "photos/test/lying/0.png"});

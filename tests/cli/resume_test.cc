@@ -19,8 +19,8 @@ std::vector<std::string> story(const fs::path& folder) {
   std::vector<std::string> lines;
   for (nlohmann::ordered_json record : read_run_log(folder / "log.jsonl").records) {
     if (record["type"] == "run") record.erase("settings");  // names the output
-    for (const char* key : {"seconds", "samples_per_second", "model", "feature_seconds", "feature_samples",
-                            "head_seconds"})
+    for (const char* key :
+         {"seconds", "samples_per_second", "model", "feature_seconds", "feature_samples", "head_seconds"})
       record.erase(key);
     lines.push_back(record.dump());
   }

@@ -123,6 +123,16 @@ TEST(Arch, Resnet20IsThatOfTheAuthors) {
   EXPECT_EQ(graph.node(*graph.find("conv19")).shape, (Shape{64, 8, 8}));
 }
 
+TEST(Arch, Vgg16HasTheShapesOfItsPaper) {
+  const Graph graph = build("vgg16/16", {3, 224, 224});
+  std::vector<std::string> layers;
+  for (const Node& node : graph.nodes())
+    if (node.has_weights()) layers.push_back(node.name);
+  ASSERT_EQ(layers.size(), 16u);
+  const Node& dense = graph.node(*graph.find("dense1"));
+  EXPECT_EQ(dense.parameters[0].shape, (Shape{4096 / 16, 512 / 16 * 7 * 7}));
+}
+
 TEST(Arch, BuiltInNamesAreShorthandForTheirText) {
   for (const BuiltInArch& arch : built_in_archs()) {
     const Graph a = build(arch.name, {3, 32, 32}, 10, 7), b = build(arch.text, {3, 32, 32}, 10, 7);

@@ -178,8 +178,12 @@ TEST(NewHead, WithTheOldWeightsGivesTheOldScores) {
 TEST(NewHead, SaysWhatGoesWithTheOldLayer) {
   for (const Style& style : styles()) {
     const OldHead head = find_old_head(read(style));
-    if (style.name == "matmul_add_softmax") EXPECT_THAT(head.dropped, ::testing::ElementsAre("Softmax"));
-    if (style.name == "gemm") EXPECT_TRUE(head.dropped.empty());
+    if (style.name == "matmul_add_softmax") {
+      EXPECT_THAT(head.dropped, ::testing::ElementsAre("Softmax"));
+    }
+    if (style.name == "gemm") {
+      EXPECT_TRUE(head.dropped.empty());
+    }
     if (style.name == "convolution_relu_average_softmax") {
       EXPECT_THAT(head.dropped, ::testing::ElementsAre("Softmax", "GlobalAveragePool", "Relu"));
       EXPECT_TRUE(head.averaged);

@@ -151,9 +151,9 @@ constexpr Way kWays[] = {{Computed::first, Fed::batch}, {Computed::first, Fed::s
                          {Computed::all, Fed::whole},   {Computed::none, Fed::whole}};
 
 // The case as a network, and what to feed it.
-class Network {
+class ReadNetwork {
  public:
-  Network(const Case& test, int output, Way way) : proto_(test.model), way_(way) {
+  ReadNetwork(const Case& test, int output, Way way) : proto_(test.model), way_(way) {
     onnx::GraphProto& graph = *proto_.mutable_graph();
     const onnx::ValueInfoProto result = graph.output(output);
     std::set<std::string> weights;
@@ -307,7 +307,7 @@ class Network {
   std::map<std::string, std::vector<float>> fed_;
 };
 
-std::vector<float> run(const Graph& graph, const Network& network) {
+std::vector<float> run(const Graph& graph, const ReadNetwork& network) {
   ProgramOptions options;
   options.samples = network.samples();
   options.target = graph.output();
@@ -336,7 +336,7 @@ int ways_that_hold(const Case& test, int output, std::string& why) {
   int held = 0;
   for (const Way& way : kWays) {
     if (!expected) break;
-    const Network network(test, output, way);
+    const ReadNetwork network(test, output, way);
     if (!network.possible()) continue;
     Model model;
     try {

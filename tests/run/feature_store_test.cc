@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
-#include "base/random.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "net/evaluator.h"
 #include "net/layers/convolution_layer.h"
 #include "net/layers/dense_layer.h"
@@ -24,7 +24,8 @@ DataSet small_data() {
   const auto samples = [&](std::size_t count) {
     std::vector<std::uint8_t> pixels;
     std::vector<std::int32_t> labels;
-    for (std::size_t i = 0; i < count * 30; ++i) pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
+    for (std::size_t i = 0; i < count * 30; ++i)
+      pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
     for (std::size_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(i % 3));
     return Samples(shape, std::move(pixels), std::move(labels));
   };
@@ -94,9 +95,11 @@ TEST_F(Features, AreThoseOfTheNode) {
   const FeatureStore store(graph_, 2, all_, options(), threads_);
   EXPECT_EQ(store.size(), 2 * 61 + 7 + 12);
   const std::vector<float> all = values(store);
-  Evaluator(graph_, threads_, -1, 2).for_scores(all_, [&](std::int64_t first, std::int64_t count, const float* v) {
-    for (std::int64_t i = 0; i < count * 48; ++i) EXPECT_EQ(all[static_cast<std::size_t>(first * 48 + i)], v[i]);
-  });
+  Evaluator(graph_, threads_, -1, 2)
+      .for_scores(all_, [&](std::int64_t first, std::int64_t count, const float* v) {
+        for (std::int64_t i = 0; i < count * 48; ++i)
+          EXPECT_EQ(all[static_cast<std::size_t>(first * 48 + i)], v[i]);
+      });
 }
 
 TEST_F(Features, AreFoundByTheNextCommand) {
