@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What Python adds: the same refinement of MNIST (its last layer) by the command line and by lwsvm.refine, on arrays and by name.
+"""What Python adds: the same refinement of MNIST (of LAYERS, by default svm,dense1) by the command line and by lwsvm.refine, on arrays and by name.
 
-    PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm [ROUNDS]
+    PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm [ROUNDS [LAYERS]]
 
 Processor time of whole processes, interleaved, best of ROUNDS (3); and what `import lwsvm` takes. Prints JSON.
 """
@@ -16,15 +16,16 @@ from pathlib import Path
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+LAYERS = sys.argv[3] if len(sys.argv) > 3 else "svm,dense1"
 BY_NAME = """
 import lwsvm
-lwsvm.refine("base.onnx", "mnist", passes=1, moves="layers", layers="svm", threads=1).model.save("python.onnx")
+lwsvm.refine("base.onnx", "mnist", passes=1, moves="layers", layers="LAYERS", threads=1).model.save("python.onnx")
 """
 ON_ARRAYS = """
 import numpy as np, lwsvm
 with np.load("mnist.npz") as file:
     x, y, tx, ty = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
-lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="svm", threads=1,
+lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="LAYERS", threads=1,
              callback=lambda update: None).model.save("arrays.onnx")
 """
 
@@ -62,9 +63,9 @@ def main():
                        check=True, stdout=subprocess.DEVNULL)
         commands = {
             "command line": [PROGRAM, "refine", "base.onnx", "--data", "mnist", "--passes", "1", "--moves", "layers", "--layers",
-                             "svm", "--threads", "1", "-q", "-o", "cli.onnx"],
-            "by name": [sys.executable, "-c", BY_NAME],
-            "on arrays": [sys.executable, "-c", ON_ARRAYS],
+                             LAYERS, "--threads", "1", "-q", "-o", "cli.onnx"],
+            "by name": [sys.executable, "-c", BY_NAME.replace("LAYERS", LAYERS)],
+            "on arrays": [sys.executable, "-c", ON_ARRAYS.replace("LAYERS", LAYERS)],
             "import lwsvm": [sys.executable, "-c", "import lwsvm"],
             "import nothing": [sys.executable, "-c", "pass"],
         }

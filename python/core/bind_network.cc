@@ -58,7 +58,9 @@ void bind_network(py::module_& module) {
       .def(
           "save",
           [](const Network& network, const std::string& path) {
-            const Network fixed = network;  // whatever another thread may do to it
+            // Whatever another thread may do to it.
+            // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+            const Network fixed = network;
             const py::gil_scoped_release release;
             fixed.save(path);
           },

@@ -12,7 +12,7 @@ namespace py = pybind11;
 namespace {
 
 // Paths in messages need not be UTF-8: their bytes come back as Python has them in file names.
-void translate(std::exception_ptr failure) {
+void translate(std::exception_ptr failure) {  // NOLINT(performance-unnecessary-value-param): pybind11's type
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const lwsvm::Error& error) {
