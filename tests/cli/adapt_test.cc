@@ -166,7 +166,9 @@ TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
     files.push_back(fmt::format("p{}.png", i));
     write_stripes(folder_ / files.back(), i % 3, 24, 24, random);
   }
-  ASSERT_EQ(adapt("mine.onnx", {"--normalize", "caffe", "--depth", "head"}).exit_code, 0);
+  const Result made = lwsvm({"adapt", "net.onnx", "--data", "photos", "--normalize", "caffe", "-o",
+                             "mine.onnx", "--depth", "head"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
   const Result said =
       lwsvm(Arguments{"classify", "mine.onnx", "--json", "--resize", "24", "--top", "3"} + files);
   ASSERT_EQ(said.exit_code, 0) << said.err;
