@@ -18,6 +18,7 @@
 #include "run/centre.h"
 #include "run/judged_part.h"
 #include "run/model_input.h"
+#include "run/quality.h"
 #include "run/recording.h"
 #include "run/refine_choices.h"
 #include "run/result_json.h"
@@ -122,6 +123,18 @@ RefineOptions refine_options(const RefineJob& job, const Model& model, Messages&
       pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
   options.memory = parse_bytes(job.memory, "memory");
   return options;
+}
+
+double seconds_of(const std::string& time_limit) {
+  return time_limit.empty() ? 0 : parse_duration(time_limit, "time-limit");
+}
+
+// Names and options that cannot be are refused before the data are read and anything is computed.
+void check_words(const RefineJob& job, const Model& model) {
+  Messages silence;
+  refine_options(job, model, silence).validate();
+  given_lambda(job.lambda);
+  seconds_of(job.time_limit);
 }
 
 void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
@@ -327,13 +340,14 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
                               : read_onnx(job.input, job.output_name);
+  if (!saved) check_words(job, model);
   const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
   if (saved) check_same_data(*saved, task);
   const Threads threads = start_threads(context.threads, messages);
   fit_input(model, job.pixels, task.data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
-  const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
+  const double time_limit = seconds_of(job.time_limit);
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
   const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages);

@@ -15,6 +15,7 @@
 #include "model/storage.h"
 #include "run/centre.h"
 #include "run/model_input.h"
+#include "run/quality.h"
 #include "run/recording.h"
 #include "run/result_json.h"
 #include "run/run_folder.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "net/evaluator.h"
 #include "networks.h"
 
 namespace lwsvm {
