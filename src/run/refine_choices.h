@@ -1,6 +1,7 @@
 // What `lwsvm refine` decides by looking at the network: which layers it opens, and with which lambda.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ namespace lwsvm::run {
 // The layers to open: those named, with * and ? as in a shell, or all that can be opened and written back; of
 // others, why not.
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Messages& terminal);
+
+// A number, or none where it is to be chosen. Throws Error.
+std::optional<double> given_lambda(const std::string& text);
 
 // As given; searched for --lambda auto; the network's own, if that was for the same kind of centre; or, where
 // the file says nothing, one that fits what the network is worth at the start. Layers and centre are those

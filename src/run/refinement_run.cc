@@ -125,6 +125,18 @@ RefineOptions refine_options(const RefineJob& job, const Model& model, Messages&
   return options;
 }
 
+double seconds_of(const std::string& time_limit) {
+  return time_limit.empty() ? 0 : parse_duration(time_limit, "time-limit");
+}
+
+// Names and options that cannot be are refused before the data are read and anything is computed.
+void check_words(const RefineJob& job, const Model& model) {
+  Messages silence;
+  refine_options(job, model, silence).validate();
+  given_lambda(job.lambda);
+  seconds_of(job.time_limit);
+}
+
 void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
                    const Regulariser& regulariser, const std::string& output, Model& model) {
   model.info.lambda = options.lambda;
@@ -331,6 +343,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
                               : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
+  if (!saved) check_words(job, model);
   if (!input.data) input.data = load_for(&model, origin.task(job.task), context);
   const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
@@ -338,7 +351,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   const Threads threads = start_threads(context.threads, messages);
   fit_input(model, job.pixels, task.data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
-  const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
+  const double time_limit = seconds_of(job.time_limit);
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
   const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages);

@@ -42,7 +42,8 @@ double part_left(double progress) {
 }
 
 std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run) {
+                                      const std::function<std::optional<ShortRun>(double radius)>& run,
+                                      Favour favour) {
   std::map<double, double> gains;
   bool over = false;
   double best = -std::numeric_limits<double>::infinity();
@@ -75,7 +76,9 @@ std::optional<double> race_for_radius(double objective_at_start,
   for (auto at = gains.begin(); at != gains.end(); ++at) {  // in rising order
     if (!(at->second > 0) || at->second < kNearlyAsGood * best) continue;
     const auto above = std::next(at);
-    return above != gains.end() && above->second >= kStillGood * best ? above->first : at->first;
+    const bool goes_further =
+        favour == Favour::larger && above != gains.end() && above->second >= kStillGood * best;
+    return goes_further ? above->first : at->first;
   }
   return gains.begin()->first;
 }

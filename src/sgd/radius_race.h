@@ -2,9 +2,10 @@
 // factor of three apart, from the middle outwards, as long as it gets better.
 //
 // Of the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
-// ones by itself at first, so that they look alike in a short run and part in a long one. The one above it is
-// taken if it gains at least half as much: a long run has time to come down from a larger radius and gets
-// further with it, which a short one does not show.
+// ones by itself at first, so that they look alike in a short run and part in a long one. For a network that
+// is trained already the one above it is taken if it gains at least half as much: a long run has time to come
+// down from a larger radius and gets further with it, which a short one does not show. From random weights
+// the larger one came to the same F and fewer right answers (docs/results.md).
 //
 // From random weights a large radius can kill every ReLU while the objective falls: so a run counts only if
 // its network is alive, that is, does better than a constant answer.
@@ -42,7 +43,9 @@ double part_left(double progress);
 
 // `run` makes a short run with a radius; nullopt: a stop was asked for, which ends the race without a
 // winner.
+enum class Favour { smaller, larger };
 std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run);
+                                      const std::function<std::optional<ShortRun>(double radius)>& run,
+                                      Favour favour = Favour::larger);
 
 }  // namespace lwsvm

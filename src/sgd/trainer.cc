@@ -63,6 +63,7 @@ Trainer::Trainer(Graph& graph, const SampleSource& train, const SampleSource* va
       runner_(graph, threads),
       evaluator_(graph, threads),
       regulariser_(graph, options.lambda),
+      smoothed_loss_(loss),
       regularised_(graph.regularised_mask()),
       gradient_(graph.parameters().size(), 0.0f) {
   options_.validate();
@@ -114,7 +115,7 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
     const std::uint64_t draw =
         Random(options_.seed, kDropoutStream, static_cast<std::uint64_t>(epoch_ * samples + position_))
             .next();
-    running.add(take_step(batch, draw, falls ? rate_ * part_left(progress()) : rate_));
+    running.add(take_step(batch, draw, falls ? part_left(progress()) : 1));
     position_ += size;
     seconds_ = seconds_before + watch.seconds();
     observer.on_batch(epoch_ + 1, position_, running.mean_loss());
@@ -135,14 +136,16 @@ TrainOutcome Trainer::run_epoch(TrainObserver& observer) {
   return observer.stop_requested() && !over ? TrainOutcome::stopped : TrainOutcome::finished;
 }
 
-LossSums Trainer::take_step(std::span<const std::int32_t> batch, std::uint64_t draw, double rate) {
-  const LossSums sums = runner_.differentiate(train_, batch, loss_, draw, gradient_);
+LossSums Trainer::take_step(std::span<const std::int32_t> batch, std::uint64_t draw, double left) {
   if (is_frank_wolfe()) {
-    frank_wolfe_->take(graph_.parameters(), gradient_, sums.mean_loss(), rate);
+    if (loss_.kind() == LossKind::hinge) smoothed_loss_.set_temperature(left * constant_answer_.loss);
+    const LossSums sums = runner_.differentiate(train_, batch, smoothed_loss_, draw, gradient_);
+    frank_wolfe_->take(graph_.parameters(), gradient_, sums.mean_loss(), left * rate_);
     return sums;
   }
+  const LossSums sums = runner_.differentiate(train_, batch, loss_, draw, gradient_);
   add_regulariser();
-  solver_->set_learning_rate(rate);
+  solver_->set_learning_rate(left * rate_);
   solver_->update(graph_.parameters(), gradient_, threads_);
   return sums;
 }
@@ -165,6 +168,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
     frank_wolfe_->forget();
   };
   const auto short_run = [&](double radius) -> std::optional<ShortRun> {
+    rate_ = radius;
     for (std::int64_t step = 0; step < steps; ++step) {
       if (observer.stop_requested()) {  // of many epochs even a short run is long
         go_back();
@@ -174,16 +178,16 @@ bool Trainer::find_radius(TrainObserver& observer) {
       const std::int64_t size = std::min<std::int64_t>(options_.batch, std::ssize(order) - begin);
       take_step(std::span(order).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
                 static_cast<std::uint64_t>(step),
-                radius * part_left(static_cast<double>(step) / static_cast<double>(steps)));
+                part_left(static_cast<double>(step) / static_cast<double>(steps)));
     }
     const LossSums sums = on_probe();
-    const ShortRun found{evaluator_.objective(sums, regulariser_), constant_answer_.is_beaten_by(sums)};
+    const ShortRun found{evaluator_.objective(sums, regulariser_), !is_dead(sums)};
     observer.on_race(radius, found.objective);
     go_back();
     return found;
   };
   const std::optional<double> winner =
-      race_for_radius(evaluator_.objective(on_probe(), regulariser_), short_run);
+      race_for_radius(evaluator_.objective(on_probe(), regulariser_), short_run, Favour::smaller);
   rate_ = winner.value_or(0);
   return winner.has_value();
 }
@@ -197,8 +201,19 @@ void Trainer::begin_epoch() {
   epoch_start_.alive = constant_answer_.is_beaten_by(training);
 }
 
-// F fell, and the network is not dead unless it was.
+// From random weights a short run may not beat a constant answer yet; if it is on its way, its first layer
+// has a slope on the last batch.
+bool Trainer::is_dead(const LossSums& sums) const {
+  if (constant_answer_.is_beaten_by(sums)) return false;
+  const ParameterRange first = all_trained(graph_).front();
+  const auto slope = std::span(gradient_).subspan(static_cast<std::size_t>(first.begin),
+                                                  static_cast<std::size_t>(first.size));
+  return std::ranges::all_of(slope, [](float g) { return g == 0; });
+}
+
+// F fell, and the network is not dead, nor worse than a constant answer unless it was.
 bool Trainer::epoch_is_good(const LossSums& training, double objective) const {
+  if (is_dead(training)) return false;
   const bool alive = constant_answer_.is_beaten_by(training);
   return alive && !epoch_start_.alive ? std::isfinite(objective)
                                       : objective < epoch_start_.objective && alive == epoch_start_.alive;

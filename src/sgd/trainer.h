@@ -4,8 +4,11 @@
 //
 // over shuffled batches, the last partial one included. With the solver dfw, Deep Frank-Wolfe [BZK19], there
 // is no learning rate: a race of short runs finds the radius of its steps (radius_race.h), which comes down
-// to zero with the epochs or the time; an epoch after which F is higher, or the network dead, is taken back
-// and the radius divided by three.
+// to zero with the epochs or the time, and so does the temperature that the hinge is smoothed with
+// (net/loss.h), from the loss of a constant answer: at first all labels count, in the end only the hinge. An
+// epoch after which F is higher, or the network dead, is taken back and the radius divided by three. Dead is
+// a network that no sample gets through any more: no better than a constant answer, and its first layer
+// without a slope.
 //
 // All randomness is named by (seed, epoch, batch), so a run that is stopped anywhere and restored goes on to
 // the same bits. The trainer prints nothing: it tells an observer.
@@ -97,10 +100,12 @@ class Trainer {
 
   TrainOutcome run_epoch(TrainObserver& observer);
   bool find_radius(TrainObserver& observer);
-  LossSums take_step(std::span<const std::int32_t> batch, std::uint64_t draw, double rate);
+  // `left`: of what comes down with progress.
+  LossSums take_step(std::span<const std::int32_t> batch, std::uint64_t draw, double left);
   void add_regulariser();
   void begin_epoch();
   bool epoch_is_good(const LossSums& training, double objective) const;
+  bool is_dead(const LossSums& sums) const;
   void take_back();
   bool is_frank_wolfe() const { return frank_wolfe_.has_value(); }
   bool out_of_time() const;
@@ -119,6 +124,7 @@ class Trainer {
   Regulariser regulariser_;
   std::optional<ProximalStep> frank_wolfe_;
   ConstantAnswer constant_answer_;
+  Loss smoothed_loss_;  // of Frank-Wolfe steps
   EpochStart epoch_start_;
   std::vector<std::uint8_t> regularised_;
   std::vector<float> gradient_;

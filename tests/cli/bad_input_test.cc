@@ -118,6 +118,19 @@ TEST_F(BadInput, OptionsOutOfRange) {
   expect_refused(refine({"--search=everything"}), "everything");
 }
 
+// Before the data are read, which may take long, and before anything is tried.
+TEST_F(BadInput, WordsOfRefineAreCheckedBeforeTheData) {
+  const auto refine_nothing = [](const char* option) {
+    return Arguments{"refine", "base.onnx", "--data", "no-such-data.npz", option};
+  };
+  expect_refused(refine_nothing("--layers=svn"), "svn");
+  expect_refused(refine_nothing("--lambda=-1"), "lambda");
+  expect_refused(refine_nothing("--moves=all"), "moves");
+  expect_refused(refine_nothing("--time-limit=soon"), "time-limit");
+  expect_refused(refine_nothing("--gap=2"), "gap");
+  expect_refused(refine_nothing("--layers=svm"), "no-such-data.npz");
+}
+
 TEST_F(BadInput, DeltaOfTheWrongSize) {
   write("delta.csv", "0,1\n1,0\n");
   expect_refused(refine({"--delta", "delta.csv"}), "delta.csv");

@@ -89,6 +89,25 @@ TEST(Train, NeverOverwritesTheNetworkItStartsFrom) {
   EXPECT_EQ(read_file(folder / "base.onnx"), before);
 }
 
+class FrankWolfeOf : public testing::TestWithParam<const char*> {};
+
+// From random weights a large radius can kill every ReLU while the objective falls [BZK19's step, our race].
+// Every built-in network comes out alive, that is, better than the best constant answer.
+TEST_P(FrankWolfeOf, KeepsTheNetworkAlive) {
+  TemporaryFolder folder;
+  for (const char* seed : {"0", "1"}) {
+    const Result result = run(
+        folder.path(), {"train", "--data", "synthetic:n=480,test=60,classes=4,size=28x28,channels=3,seed=2",
+                        "--solver", "dfw", "--arch", GetParam(), "--epochs", "3", "--batch", "20", "--seed",
+                        seed, "--json", "-o", "net.onnx"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_GT(result.value()["train_accuracy"], 0.4) << seed;
+    EXPECT_LT(result.value()["objective"], 1.0) << seed;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(BuiltIn, FrankWolfeOf,
+                         testing::Values("mnist", "cifar/8", "cifar-plain/8", "resnet20/2"));
+
 class EvalAfterTrain : public testing::TestWithParam<const char*> {};
 
 TEST_P(EvalAfterTrain, GivesTheSameObjectiveToTheBit) {

@@ -36,6 +36,7 @@ ShortRun flat_above(double radius) {
 
 TEST(RadiusRace, TakesTheOneAboveTheSmallestThatIsNearlyAsGood) {
   EXPECT_NEAR(*race_for_radius(1, flat_above), 9e-3, 1e-9);
+  EXPECT_NEAR(*race_for_radius(1, flat_above, Favour::smaller), 3e-3, 1e-9);
 }
 
 TEST(RadiusRace, DoesNotTakeOneThatGainsLessThanHalf) {

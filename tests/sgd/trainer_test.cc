@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -169,6 +170,49 @@ TEST(FrankWolfeTraining, NeverLeavesTheObjectiveHigher) {
     }
     EXPECT_GT(watching.epochs.back().train_accuracy, 0.95);
   }
+}
+
+struct Racing final : Watching {
+  void on_race(double radius, double objective) override { race[radius] = objective; }
+  std::map<double, double> race;
+};
+
+// Bright images, as raw pixels are: every step moves what a ReLU sees in the same direction for all samples.
+class BrightSpots final : public SampleSource {
+ public:
+  std::int64_t size() const override { return spots_.size(); }
+  std::int32_t label(std::int64_t index) const override { return spots_.label(index); }
+  void read(std::int64_t index, float* target) const override {
+    spots_.read(index, target);
+    for (int i = 0; i < 100; ++i) target[i] += 3.0f;
+  }
+
+ private:
+  Spots spots_;
+};
+
+// There a large radius kills every ReLU while the objective falls from the large value that it had, to that
+// of a constant answer. Such a run must not win.
+TEST(FrankWolfeTraining, TakesNoRadiusThatKillsTheNetwork) {
+  const BrightSpots spots;
+  const Threads threads(2);
+  const Loss loss(LossKind::hinge, MarginMatrix(3));
+  int tempted = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    Graph graph = small_net(false);
+    Random random(seed, 5);
+    for (float& w : graph.parameters()) w = static_cast<float>(0.2 * random.normal());
+    TrainOptions some = options(kFrankWolfe);
+    some.seed = seed;
+    some.epochs = 30;
+    Trainer trainer(graph, spots, nullptr, loss, some, threads);
+    Racing racing;
+    EXPECT_EQ(trainer.run(racing), TrainOutcome::finished);
+    for (const auto& [radius, objective] : racing.race) tempted += std::abs(objective - 1) < 0.05;
+    EXPECT_GT(racing.epochs.back().train_accuracy, 0.5) << seed;  // a constant answer: 0.33
+    EXPECT_LT(racing.epochs.back().objective, 0.95) << seed;
+  }
+  EXPECT_GT(tempted, 0) << "no run came to a constant answer: nothing was tested";
 }
 
 TEST(TrainOptions, RejectsNonsense) {
