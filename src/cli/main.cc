@@ -28,9 +28,10 @@ int run(int argc, char** argv) {
                        fmt::format("{}, kernels for {}", version_line(), instruction_set_name()));
   app.get_formatter()->column_width(34);
   Common common;
-  std::vector<Command> commands{add_train(app, common), add_refine(app, common), add_adapt(app, common), add_reproduce(app, common),
-                                add_svm(app, common),   add_classify(app, common), add_eval(app, common),   add_inspect(app, common),
-                                add_report(app, common)};
+  std::vector<Command> commands{
+      add_train(app, common),     add_refine(app, common),  add_adapt(app, common),
+      add_reproduce(app, common), add_svm(app, common),     add_classify(app, common),
+      add_eval(app, common),      add_inspect(app, common), add_report(app, common)};
   for (Command& command : add_data(app, common)) commands.push_back(std::move(command));
   for (Command& command : add_cache(app, common)) commands.push_back(std::move(command));
   try {

@@ -11,9 +11,9 @@
 namespace lwsvm {
 namespace {
 
-// Where every row is added up alike (seen with oneDNN 2.6.3, SSE4.1 to AVX-512; tests/engine/gemm_test.cc asks
-// it of whatever is installed): 16 to 75 rows, whose number leaves 0, 4 or 5 when divided by six. Fewer than 16
-// are another routine with AVX-512, other remainders with AVX2.
+// Where every row is added up alike (seen with oneDNN 2.6.3, SSE4.1 to AVX-512; tests/engine/gemm_test.cc
+// asks it of whatever is installed): 16 to 75 rows, whose number leaves 0, 4 or 5 when divided by six. Fewer
+// than 16 are another routine with AVX-512, other remainders with AVX2.
 constexpr std::int64_t kMinRows = 16, kMaxRows = 72;
 
 std::int64_t rows_alike(std::int64_t rows) {

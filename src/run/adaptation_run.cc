@@ -94,7 +94,8 @@ std::string default_adapted(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".adapted.onnx")).string();
 }
 
-// A fifth of a small data set, a tenth of others: what is judged by it is how deep to go, and the last layer gets it back.
+// A fifth of a small data set, a tenth of others: what is judged by it is how deep to go, and the last layer
+// gets it back.
 TaskOptions with_validation(TaskOptions options, const DataSet& data) {
   constexpr std::size_t small = 1000;
   if (options.validation.empty() && data.validation.empty() && data.train.size() < small &&

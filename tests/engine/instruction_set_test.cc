@@ -18,8 +18,8 @@ std::string isa_asked_for() {
   return "";
 }
 
-// Tests for lesser instruction sets (engine@AVX2/..., cmake/lwsvm_target.cmake) would pass for no reason if the
-// switches did not reach them.
+// Tests for lesser instruction sets (engine@AVX2/..., cmake/lwsvm_target.cmake) would pass for no reason if
+// the switches did not reach them.
 TEST(InstructionSet, IsTheOneThatTheTestsAreFor) {
   const std::string asked = isa_asked_for();
   if (asked.empty()) GTEST_SKIP() << "no --isa= was given: whatever the machine has";
