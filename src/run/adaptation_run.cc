@@ -26,6 +26,7 @@
 #include "run/model_input.h"
 #include "run/quality.h"
 #include "run/recording.h"
+#include "run/refine_choices.h"
 #include "run/refinement_run.h"
 #include "run/result_json.h"
 #include "run/run_folder.h"
@@ -304,22 +305,14 @@ struct Adaptation {
   }
 };
 
-double given_lambda(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !(value > 0) || !std::isfinite(value))
-    fail("adapt", "lambda is '{}'; it must be a positive number", text);
-  return value;
-}
-
 // The new layer on the training part, and lambda.
 void solve_new_layer(Adaptation& run, Recorder& recorder) {
   const Stopwatch watch;
   recorder.on_open(1, run.tail.graph.node(run.head).name);
   const HeadRows training = run.rows(run.samples.training());
   AdaptState& state = run.state;
-  if (!run.job.lambda.empty()) {
-    state.lambda = given_lambda(run.job.lambda);
+  if (const std::optional<double> given = given_lambda("adapt", run.job.lambda)) {
+    state.lambda = *given;
   } else {
     std::optional<HeadRows> judges;
     if (run.own_validation()) judges = run.rows(run.samples.validation());

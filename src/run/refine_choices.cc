@@ -120,19 +120,19 @@ std::vector<int> chosen_layers(const std::string& text, const Model& model, Mess
   return layers;
 }
 
-std::optional<double> given_lambda(const std::string& text) {
+std::optional<double> given_lambda(const char* place, const std::string& text) {
   if (text.empty() || text == "auto") return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (*end != '\0' || !(value > 0) || !std::isfinite(value))
-    fail("refine", "lambda is '{}'; it must be a positive number", text);
+    fail(place, "lambda is '{}'; it must be a positive number", text);
   return value;
 }
 
 double lambda_for(const RefineJob& settings, Model& model, const RefineOptions& options, bool at_start,
                   const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal) {
   if (settings.lambda == "auto") return searched_lambda(settings, model, options, task, threads, terminal);
-  if (const std::optional<double> value = given_lambda(settings.lambda)) return *value;
+  if (const std::optional<double> value = given_lambda("refine", settings.lambda)) return *value;
   if (model.info.lambda && *model.info.lambda > 0 && centred_at_start(model.info) == at_start)
     return *model.info.lambda;
   if (at_start) {

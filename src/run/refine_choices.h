@@ -19,7 +19,7 @@ namespace lwsvm::run {
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Messages& terminal);
 
 // A number, or none where it is to be chosen. Throws Error.
-std::optional<double> given_lambda(const std::string& text);
+std::optional<double> given_lambda(const char* place, const std::string& text);
 
 // As given; searched for --lambda auto; the network's own, if that was for the same kind of centre; or, where
 // the file says nothing, one that fits what the network is worth at the start. Layers and centre are those

@@ -133,7 +133,7 @@ double seconds_of(const std::string& time_limit) {
 void check_words(const RefineJob& job, const Model& model) {
   Messages silence;
   refine_options(job, model, silence).validate();
-  given_lambda(job.lambda);
+  given_lambda("refine", job.lambda);
   seconds_of(job.time_limit);
 }
 
