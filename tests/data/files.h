@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "data/dataset.h"
 #include "temporary_folder.h"
 
 namespace lwsvm::testing {
@@ -21,6 +23,12 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& co
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << content;
   ASSERT_TRUE(file.good());
+}
+
+inline std::vector<float> sample(const Samples& samples, std::size_t index) {
+  std::vector<float> values(samples.sample_size());
+  samples.read(index, values.data());
+  return values;
 }
 
 // The message of the Error that `action` throws; a failure of the test if it throws none.

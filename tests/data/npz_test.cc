@@ -35,11 +35,6 @@ class Npz : public ::testing::Test {
   std::string message(const std::vector<ZipMemberBytes>& members) {
     return error_of([&] { load(members); });
   }
-  static std::vector<float> sample(const Samples& samples, std::size_t index) {
-    std::vector<float> values(samples.sample_size());
-    samples.read(index, values.data());
-    return values;
-  }
 
   TemporaryFolder folder_;
   std::filesystem::path file_ = folder_ / "set.npz";

@@ -71,12 +71,6 @@ class PhotoFolder : public ::testing::Test {
   LoadOptions options_;
 };
 
-std::vector<float> sample(const Samples& samples, std::size_t i) {
-  std::vector<float> values(samples.sample_size());
-  samples.read(i, values.data());
-  return values;
-}
-
 bool same(const DataSet& a, const DataSet& b) {
   return a.shape == b.shape && a.classes == b.classes && a.class_names == b.class_names &&
          checksum(a) == checksum(b);

@@ -10,12 +10,6 @@ namespace {
 using ::testing::HasSubstr;
 using namespace lwsvm::testing;
 
-std::vector<float> sample(const Samples& samples, std::size_t index) {
-  std::vector<float> values(samples.sample_size());
-  samples.read(index, values.data());
-  return values;
-}
-
 TEST(Synthetic, HasTheSizeAskedFor) {
   const DataSet data = load_data("synthetic:n=40,test=12,classes=4,size=6x5,channels=2,seed=3");
   EXPECT_EQ(data.name, "synthetic");
