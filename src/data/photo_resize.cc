@@ -33,6 +33,11 @@ struct Taps {
   int end() const { return ranges.back().begin + ranges.back().count; }
 };
 
+// Towards zero, as Pillow does where it rounds: other roundings would be other bits.
+int truncated(double value) {
+  return static_cast<int>(value);
+}
+
 Taps make_taps(int source_size, double from, double to, int size, int first, int count) {
   const double scale = (to - from) / size;
   const double support = std::max(scale, 1.0);
@@ -43,8 +48,8 @@ Taps make_taps(int source_size, double from, double to, int size, int first, int
   std::vector<double> raw(static_cast<std::size_t>(taps.stride));
   for (int x = 0; x < count; ++x) {
     const double centre = from + (first + x + 0.5) * scale;
-    const int begin = std::max(static_cast<int>(centre - support + 0.5), 0);
-    const int end = std::min(static_cast<int>(centre + support + 0.5), source_size);
+    const int begin = std::max(truncated(centre - support + 0.5), 0);
+    const int end = std::min(truncated(centre + support + 0.5), source_size);
     double sum = 0;
     for (int i = begin; i < end; ++i) {
       const double distance = std::abs((i - centre + 0.5) * (1.0 / support));
@@ -53,8 +58,7 @@ Taps make_taps(int source_size, double from, double to, int size, int first, int
     }
     std::int32_t* weights = taps.weights.data() + static_cast<std::ptrdiff_t>(x) * taps.stride;
     for (int i = 0; i < end - begin; ++i)
-      weights[i] =
-          static_cast<std::int32_t>(0.5 + raw[static_cast<std::size_t>(i)] / sum * (1 << kWeightBits));
+      weights[i] = truncated(0.5 + raw[static_cast<std::size_t>(i)] / sum * (1 << kWeightBits));
     taps.ranges[static_cast<std::size_t>(x)] = {begin, end - begin};
   }
   return taps;
@@ -91,7 +95,7 @@ void resize_photo(const Photo& photo, const SourceBox& source, int width, int he
   const Taps down = make_taps(photo.height, source.top, source.bottom, height, crop.top, crop.height);
 
   const int first_row = down.begin(), rows = down.end() - first_row;
-  const auto narrow = static_cast<std::size_t>(crop.width * channels);
+  const std::size_t narrow = static_cast<std::size_t>(crop.width) * static_cast<std::size_t>(channels);
   std::vector<std::uint8_t> middle(static_cast<std::size_t>(rows) * narrow);
   for (int y = 0; y < rows; ++y) {
     const std::uint8_t* row =
@@ -110,7 +114,9 @@ void resize_photo(const Photo& photo, const SourceBox& source, int width, int he
                        down.of(y)[i], narrow, sums.data());
     for (int c = 0; c < channels; ++c) {
       std::uint8_t* out = planes + c * plane + static_cast<std::ptrdiff_t>(y) * crop.width;
-      for (int x = 0; x < crop.width; ++x) out[x] = to_byte(sums[static_cast<std::size_t>(x * channels + c)]);
+      for (int x = 0; x < crop.width; ++x)
+        out[x] = to_byte(sums[static_cast<std::size_t>(x) * static_cast<std::size_t>(channels) +
+                              static_cast<std::size_t>(c)]);
     }
   }
 }

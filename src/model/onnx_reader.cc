@@ -256,7 +256,7 @@ class Reader {
     ImageSize size = free_.height > 0 ? free_ : noted_size(info);
     if (size.height == 0) {
       size = {224, 224};
-      notes_.push_back("the file leaves the size of its images free; taken: 224 x 224 (another: --crop)");
+      notes_.emplace_back("the file leaves the size of its images free; taken: 224 x 224 (another: --crop)");
     }
     return size;
   }

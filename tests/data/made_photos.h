@@ -83,7 +83,7 @@ inline std::string webp_bytes(int width, int height, int seed = 0, bool lossless
 
 // Orientation alone, as EXIF has it in a JPEG.
 inline std::string exif_bytes(int orientation) {
-  std::string bytes("Exif\0\0II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0", 26);
+  std::string bytes("Exif\0\0II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0", 24);
   bytes += static_cast<char>(orientation);
   return bytes + std::string(7, '\0');
 }

@@ -200,7 +200,7 @@ TEST_F(PhotoFolder, ThatCannotBeReadIsNamed) {
   if (::geteuid() != 0) {
     EXPECT_THAT(error(), AllOf(HasSubstr("bee"), HasSubstr("cannot be read")));
   } else {  // who may read everything: so in a process of somebody else
-    fs::permissions(folder_.path(), fs::perms::others_exec | fs::perms::owner_all);
+    fs::permissions(folder_.path(), fs::perms(0755));
     const pid_t child = ::fork();
     if (child == 0) {
       constexpr uid_t kNobody = 65534;
