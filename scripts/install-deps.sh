@@ -29,7 +29,7 @@ test=(
   chromium=cmd:chromium python3=cmd:python3 python3-numpy=py:numpy python3-onnx=py:onnx
   python3-pil=py:PIL   liblinear-tools=cmd:liblinear-train libonnx-testdata=file:/usr/share/libonnx-testdata
 )
-bench=(python3-torch=py:torch python3-torchvision=py:torchvision)
+bench=(python3-sklearn=py:sklearn python3-torch=py:torch python3-torchvision=py:torchvision)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
 
