@@ -30,7 +30,7 @@ the data. Everything before it is run once per sample. The new layer is solved e
 
   F = lambda/2 (||W||^2 + ||b||^2) + 1/N sum_i max_y [ Delta(y, y_i) + s_y(x_i) - s_{y_i}(x_i) ],   to a gap of 0.1% of F
 
-with lambda from a grid, relative to the mean of ||features||^2, by accuracy in five folds of the training set, or on the
+with lambda from a grid, relative to the mean of ||features||^2, by accuracy in five folds of the training set, twice, or on the
 validation part that comes with the data: the middle of those within a standard error of the best. Then, with --depth auto, the last 2, 4, 8, ... layers are
 refined (see lwsvm refine --help), with F around the network as it was; a stage that is no better by validation is the last,
 and is taken back. If no layer but the new one has changed, that is solved once more with the validation samples.

@@ -13,8 +13,9 @@ namespace lwsvm::run {
 namespace {
 
 constexpr int kFolds = 5;
-constexpr double kSearchGap = 0.05, kFinalGap = 1e-3;
-constexpr int kSearchEpochs = 40, kFinalEpochs = 1000;
+constexpr int kRounds = 2;  // of folds
+constexpr double kSearchGap = 0.02, kFinalGap = 1e-3;
+constexpr int kSearchEpochs = 60, kFinalEpochs = 1000;
 
 // Relative to the mean square of the features: one at which most weights are near zero, down to one at which
 // the margins are hard.
@@ -29,8 +30,8 @@ std::vector<double> lambda_grid(const HeadRows& rows) {
 }
 
 // Which fold each image is in: as evenly as can be within every class.
-std::vector<int> folds_of(const HeadRows& rows, int classes, std::uint64_t seed) {
-  Random random(seed, 4711);
+std::vector<int> folds_of(const HeadRows& rows, int classes, std::uint64_t seed, int round) {
+  Random random(seed, 4711 + static_cast<std::uint64_t>(round));
   const std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(rows.images), random);
   std::vector<int> next(static_cast<std::size_t>(classes)), fold(static_cast<std::size_t>(rows.images));
   int turn = 0;
@@ -155,14 +156,16 @@ HeadChoice choose_head_lambda(const HeadRows& training, const HeadRows* validati
   if (validation) {
     follow(training, *validation);
   } else {
-    const std::vector<int> fold = folds_of(training, classes, options.seed);
     choice.folds = kFolds;
-    for (int f = 0; f < kFolds; ++f) {
-      const HeadRows unseen = some_images(
-          training, [&](std::int64_t i) { return fold[static_cast<std::size_t>(i)] == f; }, false);
-      const HeadRows seen = some_images(
-          training, [&](std::int64_t i) { return fold[static_cast<std::size_t>(i)] != f; }, true);
-      if (unseen.images > 0 && seen.images > 0) follow(seen, unseen);
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<int> fold = folds_of(training, classes, options.seed, round);
+      for (int f = 0; f < kFolds; ++f) {
+        const auto in_fold = [&](std::int64_t i) { return fold[static_cast<std::size_t>(i)] == f; };
+        const HeadRows unseen = some_images(training, in_fold, false);
+        const HeadRows seen = some_images(
+            training, [&](std::int64_t i) { return !in_fold(i); }, true);
+        if (unseen.images > 0 && seen.images > 0) follow(seen, unseen);
+      }
     }
   }
   for (std::size_t k = 0; k < grid.size(); ++k) {

@@ -5,7 +5,7 @@
 //
 // lambda: a grid relative to the mean of ||f||^2, from the largest down; of those whose accuracy is within a
 // standard error of the best the (geometric) middle of the largest and the smallest. Where the data have no
-// validation part of their own the training set is cut into five folds: each is judged once by a layer that
+// validation part of their own the training set is cut into five folds, twice: each is judged by a layer that
 // has not seen it, and every sample counts, which matters where there are few. Transformed copies of an image
 // stay in its fold, and are not judged.
 #pragma once
