@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""What Python adds: the same refinement of MNIST (of LAYERS, by default svm,dense1) by the command line and by lwsvm.refine, on arrays and by name.
+"""What Python adds: the same refinement of MNIST (of LAYERS, by default svm,dense1) by the command line and by lwsvm.refine, by name, and on the arrays of an .npz.
 
     PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm [ROUNDS [LAYERS]]
 
-Processor time of whole processes, interleaved, best of ROUNDS (3); and what `import lwsvm` takes. Prints JSON.
+    PYTHONPATH=build/release/python bench/python_overhead.py build/release/src/cli/lwsvm parts
+
+Processor time of whole processes, interleaved, best of ROUNDS (3); and what `import lwsvm` takes. With `parts`: of the single steps in Python,
+which tells more where the machine is noisy. Prints JSON.
 """
 
 import json
@@ -15,7 +18,8 @@ import tempfile
 from pathlib import Path
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+PARTS_ONLY = sys.argv[2:3] == ["parts"]
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 and not PARTS_ONLY else 3
 LAYERS = sys.argv[3] if len(sys.argv) > 3 else "svm,dense1"
 BY_NAME = """
 import lwsvm
@@ -27,6 +31,26 @@ with np.load("mnist.npz") as file:
     x, y, tx, ty = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
 lwsvm.refine("base.onnx", x, y, test=(tx, ty), name="mnist", passes=1, moves="layers", layers="LAYERS", threads=1,
              callback=lambda update: None).model.save("arrays.onnx")
+"""
+PARTS = """
+import json, time
+clock = [time.process_time()]
+import lwsvm
+clock.append(time.process_time())
+import numpy as np
+lwsvm.refine
+clock.append(time.process_time())
+with np.load("mnist.npz") as file:
+    x, y, tx, ty = (file[name] for name in ("x_train", "y_train", "x_test", "y_test"))
+clock.append(time.process_time())
+data = lwsvm.Data(x, y, test=(tx, ty), name="mnist", outputs=10)
+clock.append(time.process_time())
+result = lwsvm.refine("base.onnx", data, passes=0, threads=1)
+clock.append(time.process_time())
+result.model.save("python.onnx")
+clock.append(time.process_time())
+names = ["import lwsvm", "first use, with numpy", "np.load", "Data", "refine with no passes", "save"]
+print(json.dumps({name: round(b - a, 4) for name, a, b in zip(names, clock, clock[1:])}))
 """
 
 
@@ -61,9 +85,19 @@ def main():
         as_npz(folder)
         subprocess.run([PROGRAM, "train", "--data", "mnist", "--arch", "mnist", "--epochs", "1", "-q", "-o", "base.onnx"], cwd=folder,
                        check=True, stdout=subprocess.DEVNULL)
+        if PARTS_ONLY:
+            runs = [json.loads(subprocess.run([sys.executable, "-c", PARTS], cwd=folder, check=True, capture_output=True).stdout)
+                    for _ in range(ROUNDS)]
+            print(json.dumps({part: min(run[part] for run in runs) for part in runs[0]}, indent=1))
+            return
+
+        def refine(data):
+            return [PROGRAM, "refine", "base.onnx", "--data", data, "--passes", "1", "--moves", "layers", "--layers", LAYERS, "--threads",
+                    "1", "-q", "-o", "cli.onnx"]
+
         commands = {
-            "command line": [PROGRAM, "refine", "base.onnx", "--data", "mnist", "--passes", "1", "--moves", "layers", "--layers",
-                             LAYERS, "--threads", "1", "-q", "-o", "cli.onnx"],
+            "command line": refine("mnist"),
+            "command line, npz": refine("mnist.npz"),
             "by name": [sys.executable, "-c", BY_NAME.replace("LAYERS", LAYERS)],
             "on arrays": [sys.executable, "-c", ON_ARRAYS.replace("LAYERS", LAYERS)],
             "import lwsvm": [sys.executable, "-c", "import lwsvm"],
@@ -78,7 +112,7 @@ def main():
         print(json.dumps({
             "processor seconds": {what: round(seconds, 3) for what, seconds in best.items()},
             "overhead by name, %": round(100 * (best["by name"] / best["command line"] - 1), 2),
-            "overhead on arrays, %": round(100 * (best["on arrays"] / best["command line"] - 1), 2),
+            "overhead on arrays, %": round(100 * (best["on arrays"] / best["command line, npz"] - 1), 2),
             "import lwsvm, seconds": round(best["import lwsvm"] - best["import nothing"], 3),
             "same bits": files[0] == files[1] == files[2],
         }, indent=1))
