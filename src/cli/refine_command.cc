@@ -40,8 +40,7 @@ Moves:
 When it stops:  PATIENCE moves without a better network by validation, or F fell by less than 0.3% in 8 moves (0.5%
                 in a pass with --moves layers), or PASSES, or TIME-LIMIT, or Ctrl-C
 What is kept:   the best network after any move, the start included, by validation accuracy, ties by validation loss
-                (by loss alone with fewer than 1,000 samples), or a better one on the line from the start to it;
-                within a standard error of the highest accuracy, one with a lower validation loss and a lower F
+                (by loss alone with fewer than 1,000 samples), or a better one on the line from the start to it
 With --mode paper: F over all layers around 0, layers in turn, mu = 10 lambda, one step per batch, a solve ends when the dual rose by less than 1% in
 an epoch, no test.)";
 

@@ -157,7 +157,6 @@ void Refiner::begin() {
          "normalisation of the input");
   if (!start_is_known_) evaluation_seconds_ = watch.seconds();
   current_ = best_ = start_;
-  highest_val_accuracy_ = start_.val_accuracy;
   start_parameters_ = best_parameters_ = graph_.parameters();
   pass_start_objective_ = current_.objective;
   started_ = true;
@@ -219,7 +218,6 @@ std::optional<MoveResult> Refiner::update_layer(RefineObserver& observer) {
 void Refiner::take_stock(MoveResult& result) {
   LayerUpdate& update = result.update;
   if (result.training) current_ = quality(*result.training);
-  highest_val_accuracy_ = std::max(highest_val_accuracy_, current_.val_accuracy);
   update.pass = pass_ + 1;
   update.after = current_.objective;
   update.train_accuracy = current_.train_accuracy;
@@ -247,28 +245,22 @@ void Refiner::remember_best() {
 }
 
 // By validation accuracy, ties by validation loss, or by the loss alone where the samples are few; without a
-// validation part by F. A few right answers more are chance: so is also better what has the lower validation
-// loss and the lower F and is within a standard error of the highest accuracy seen.
+// validation part by F.
 bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const {
-  if (!validation_) return a.objective < b.objective;
-  if (validation_->size() >= kFewSamples) {
-    const bool all_but_accuracy = a.val_loss < b.val_loss && a.objective < b.objective;
-    const double enough = highest_val_accuracy_ - standard_error(highest_val_accuracy_);
-    if (all_but_accuracy && a.val_accuracy >= enough) return true;
-    if (a.val_accuracy != b.val_accuracy) return a.val_accuracy > b.val_accuracy;
+  if (validation_) {
+    if (validation_->size() >= kFewSamples && a.val_accuracy != b.val_accuracy)
+      return a.val_accuracy > b.val_accuracy;
+    if (a.val_loss != b.val_loss) return a.val_loss < b.val_loss;
   }
-  return a.val_loss != b.val_loss ? a.val_loss < b.val_loss : a.objective < b.objective;
-}
-
-double Refiner::standard_error(double val_accuracy) const {
-  return std::sqrt(val_accuracy * (1 - val_accuracy) / static_cast<double>(validation_->size()));
+  return a.objective < b.objective;
 }
 
 // By more than chance would make of it: a standard error of the accuracy, or a tenth of the loss where the
 // samples are few.
 bool Refiner::is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const {
   if (validation_->size() < kFewSamples) return a.val_loss < 0.9 * b.val_loss;
-  return a.val_accuracy > b.val_accuracy + standard_error(b.val_accuracy);
+  const double variance = b.val_accuracy * (1 - b.val_accuracy);
+  return a.val_accuracy > b.val_accuracy + std::sqrt(variance / static_cast<double>(validation_->size()));
 }
 
 std::optional<RefineEnd> Refiner::reason_to_end() {
@@ -354,8 +346,7 @@ void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put("refine.current", flat(current_));
   checkpoint.put("refine.best", flat(best_));
   checkpoint.put("refine.mu", mu_);
-  checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_, evaluation_seconds_,
-                                                     highest_val_accuracy_});
+  checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_, evaluation_seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
   checkpoint.put_view("refine.start_parameters", std::span<const float>(start_parameters_));
   checkpoint.put("refine.objectives", objectives_);
@@ -390,11 +381,10 @@ void Refiner::restore(Checkpoint checkpoint) {
   current_ = quality_of(checkpoint.get<double>("refine.current", 5));
   best_ = quality_of(checkpoint.get<double>("refine.best", 5));
   std::ranges::copy(checkpoint.get<double>("refine.mu", mu_.size()), mu_.begin());
-  const auto reals = checkpoint.get<double>("refine.reals", 4);
+  const auto reals = checkpoint.get<double>("refine.reals", 3);
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
   evaluation_seconds_ = reals[2];
-  highest_val_accuracy_ = reals[3];
   dual_bytes_ = checkpoint.get<std::uint64_t>("refine.dual_bytes", 1)[0];
   const auto counts = checkpoint.get<std::int32_t>("refine.counts", 12);
   started_ = counts[0] != 0;

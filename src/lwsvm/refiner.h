@@ -87,7 +87,6 @@ class Refiner {
   void take_stock(MoveResult& result);
   void remember_best();
   bool is_better(const NetworkQuality& a, const NetworkQuality& b) const;
-  double standard_error(double val_accuracy) const;
   bool is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const;
   std::optional<RefineEnd> reason_to_end();
   std::optional<RefineEnd> finish_pass();
@@ -128,7 +127,6 @@ class Refiner {
   std::vector<float> best_parameters_;
   std::vector<float> start_parameters_;
   NetworkQuality best_;
-  double highest_val_accuracy_ = -1;  // of all networks seen
   int best_move_ = 0;
   double kept_share_ = 1;
   int since_best_ = 0;              // moves, or passes, since there was a better network

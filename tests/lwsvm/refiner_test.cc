@@ -458,42 +458,6 @@ TEST(Refiner, KeepsTheBestNetworkSeenAndStopsByTheRules) {
   EXPECT_GT(done, 0);
 }
 
-// With many validation samples accuracy decides; but what has the lower validation loss and the lower F and
-// is within a standard error of the highest accuracy seen is better, too.
-TEST(Refiner, AFewRightAnswersMoreDoNotDecideAgainstLossAndObjective) {
-  int otherwise = 0;
-  for (std::uint64_t seed = 0; seed < repetitions(6, 3); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Graph graph = chain_net(seed);
-    const VectorSource train = clusters(80, seed, 1.5), validation = clusters(1000, seed + 50, 1.5);
-    const Loss loss = zero_one_loss();
-    RefineOptions options = small_options(1e-3, Moves::automatic);
-    options.passes = 30;
-    options.seed = seed;
-    Watcher watcher(graph, train, loss, options);
-    Refiner refiner(graph, train, &validation, loss, options, Threads(2));
-    refiner.run(watcher);
-    double highest = refiner.start().val_accuracy;
-    NetworkQuality best = refiner.start();
-    int best_move = 0, most_accurate = 0;
-    for (std::size_t m = 0; m < watcher.updates.size(); ++m) {
-      const LayerUpdate& seen = watcher.updates[m];
-      if (seen.val_accuracy > highest) most_accurate = static_cast<int>(m) + 1;
-      highest = std::max(highest, seen.val_accuracy);
-      const bool near = seen.val_accuracy >= highest - std::sqrt(highest * (1 - highest) / 1000);
-      const bool lower = seen.val_loss < best.val_loss && seen.after < best.objective;
-      const bool tie = seen.val_accuracy == best.val_accuracy;
-      if (!(near && lower) && !(tie ? seen.val_loss < best.val_loss : seen.val_accuracy > best.val_accuracy))
-        continue;
-      best = {.objective = seen.after, .val_accuracy = seen.val_accuracy, .val_loss = seen.val_loss};
-      best_move = static_cast<int>(m) + 1;
-    }
-    EXPECT_EQ(refiner.best_move(), best_move);
-    otherwise += best_move != most_accurate;
-  }
-  EXPECT_GT(otherwise, 0) << "the most accurate was always taken: nothing was tested";
-}
-
 TEST(Refiner, PaperModeTakesWhatComesWithFixedMu) {
   for (const NamedNet& net : all_nets()) {
     SCOPED_TRACE(net.name);
