@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 namespace fs = std::filesystem;
 
 class Photos : public ::testing::Test {

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 void expect_samples(const Samples& samples, std::size_t first, const std::vector<std::int32_t>& labels) {
   ASSERT_EQ(samples.labels(), labels);

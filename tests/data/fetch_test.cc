@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 std::string sha256(const std::string& text) {
   Sha256 sum;

@@ -14,7 +14,7 @@
 #include "data/dataset.h"
 #include "temporary_folder.h"
 
-namespace lwsvm::testing {
+namespace lwsvm::test {
 
 using lwsvm::TemporaryFolder;
 
@@ -57,4 +57,4 @@ void expect_truncation_is_rejected(const std::filesystem::path& file, const std:
   EXPECT_NO_THROW(load());
 }
 
-}  // namespace lwsvm::testing
+}  // namespace lwsvm::test

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 std::string counting(std::size_t count, int start = 0) {
   std::string values(count, '\0');

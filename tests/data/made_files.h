@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace lwsvm::testing {
+namespace lwsvm::test {
 
 inline std::string gzipped(const std::string& content) {
   z_stream stream{};
@@ -107,4 +107,4 @@ inline std::string cifar_records(std::size_t first, const std::vector<int>& labe
   return content;
 }
 
-}  // namespace lwsvm::testing
+}  // namespace lwsvm::test

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-namespace lwsvm::testing {
+namespace lwsvm::test {
 
 // RGB, row by row.
 inline std::string rgb_pixels(int width, int height, int seed) {
@@ -88,4 +88,4 @@ inline std::string exif_bytes(int orientation) {
   return bytes + std::string(7, '\0');
 }
 
-}  // namespace lwsvm::testing
+}  // namespace lwsvm::test

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 TEST(MarginCsv, AllSeparatorsGiveTheSameMatrix) {
   TemporaryFolder folder;

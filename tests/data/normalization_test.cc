@@ -10,7 +10,7 @@ namespace lwsvm {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 // Pixel 0 never changes; the others vary about a large offset.
 DataSet make_data(const ImageShape& shape, std::size_t count, bool as_bytes,

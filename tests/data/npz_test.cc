@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 std::vector<std::uint8_t> numbers(std::size_t count) {
   std::vector<std::uint8_t> values(count);

@@ -17,7 +17,7 @@
 namespace lwsvm {
 namespace {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -12,7 +12,7 @@
 namespace lwsvm {
 namespace {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 namespace fs = std::filesystem;
 
 struct Difference {

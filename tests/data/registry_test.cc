@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 // Looks only where the test wants it to, whatever is in the user's cache.
 class Registry : public ::testing::Test {

@@ -8,7 +8,7 @@ namespace lwsvm {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 TEST(Split, IsAPartitionAndDeterministic) {
   for (const std::size_t count : {1u, 2u, 17u, 1000u}) {

@@ -8,7 +8,7 @@ namespace lwsvm {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 TEST(Synthetic, HasTheSizeAskedFor) {
   const DataSet data = load_data("synthetic:n=40,test=12,classes=4,size=6x5,channels=2,seed=3");

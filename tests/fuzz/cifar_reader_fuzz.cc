@@ -9,7 +9,7 @@
 
 namespace lwsvm::fuzz {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 void read(std::string_view bytes) {
   if (bytes.empty()) return;

@@ -9,7 +9,7 @@
 
 namespace lwsvm::fuzz {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 void read(std::string_view bytes) {
   constexpr std::array<const char*, 4> kNames = {"train-images-idx", "train-labels-idx", "t10k-images-idx",

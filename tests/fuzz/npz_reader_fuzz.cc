@@ -9,7 +9,7 @@
 
 namespace lwsvm::fuzz {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 void read(std::string_view bytes) {
   if (bytes.starts_with("PK")) return check_data_set(load_npz(as_file(bytes)));

@@ -5,7 +5,7 @@
 
 namespace lwsvm::fuzz {
 
-using namespace lwsvm::testing;
+using namespace lwsvm::test;
 
 void read(std::string_view bytes) {
   read_photo(bytes);
