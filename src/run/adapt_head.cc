@@ -204,11 +204,11 @@ MarginMatrix balanced_margins(const MarginMatrix& margins, const std::vector<std
     total += factor[c] * count[c];
   }
   std::vector<float> values(static_cast<std::size_t>(classes) * static_cast<std::size_t>(classes));
+  auto value = values.begin();
   for (int predicted = 0; predicted < classes; ++predicted)
     for (int truth = 0; truth < classes; ++truth)
-      values[static_cast<std::size_t>(predicted * classes + truth)] =
-          static_cast<float>(margins(predicted, truth) * factor[static_cast<std::size_t>(truth)] *
-                             static_cast<double>(labels.size()) / total);
+      *value++ = static_cast<float>(margins(predicted, truth) * factor[static_cast<std::size_t>(truth)] *
+                                    static_cast<double>(labels.size()) / total);
   return MarginMatrix(classes, values);
 }
 

@@ -393,6 +393,7 @@ RefineOptions stage_options(const Adaptation& run, const StageNetwork& stage, st
 
 std::string layer_names(const Adaptation& run, const std::vector<int>& layers) {
   std::vector<std::string> names;
+  names.reserve(layers.size());
   for (const int node : layers) names.push_back(run.tail.graph.node(node).name);
   if (names.size() > 4)
     return fmt::format("{}, {}, ... {} ({} layers)", names[0], names[1], names.back(), names.size());

@@ -69,6 +69,7 @@ void run_group(const Graph& network, const Shape& shape, const std::vector<std::
   Program program(graph, options);
   program.load(graph);
   std::vector<Workspace> workspaces;
+  workspaces.reserve(static_cast<std::size_t>(threads.count()));
   for (int i = 0; i < threads.count(); ++i) workspaces.push_back(program.make_workspace());
   const std::int64_t size = element_count(shape);
   const std::int64_t classes = element_count(graph.node(graph.output()).shape);

@@ -97,7 +97,7 @@ nlohmann::json resumed_settings(const SavedRun& saved, const nlohmann::json& ask
     } else if (!settings.contains(key) || !asked.contains(key)) {
       contradictions.push_back(option);
     } else if (!same_setting(settings[key], asked[key])) {
-      const bool is_given = !settings[key].is_null() && settings[key] != "";
+      const bool is_given = !settings[key].is_null() && settings[key] != nlohmann::json(std::string());
       contradictions.push_back(
           fmt::format("{} (which is {} there)", option, is_given ? settings[key].dump() : "not given"));
     }
