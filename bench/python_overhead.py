@@ -18,6 +18,10 @@ import tempfile
 from pathlib import Path
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
+# The processes run in a folder of their own, where a relative path would lead nowhere.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path
+)
 PARTS_ONLY = sys.argv[2:3] == ["parts"]
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 and not PARTS_ONLY else 3
 LAYERS = sys.argv[3] if len(sys.argv) > 3 else "svm,dense1"
