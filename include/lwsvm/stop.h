@@ -17,8 +17,8 @@ class Stopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// While one lives, request_stop() is heard everywhere in the process; the first also forgets an earlier
-// request.
+// While one lives, request_stop() is heard everywhere in the process; with the last one the request is
+// forgotten.
 class StopListener {
  public:
   StopListener();

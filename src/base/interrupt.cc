@@ -67,7 +67,7 @@ StopListener::StopListener() {
 }
 
 StopListener::~StopListener() {
-  --guards;
+  if (--guards == 0) received = 0;
 }
 
 bool interrupted() {
@@ -85,7 +85,7 @@ void stop_if_interrupted(const char* doing) {
 }
 
 void request_stop() {
-  request_interrupt();
+  if (guards > 0) request_interrupt();
 }
 
 void request_interrupt() {

@@ -79,7 +79,7 @@ void RunDisplay::on_pass(int pass, const NetworkQuality& q, double seconds) {
 }
 
 void RunDisplay::on_race(double eta, double objective) {
-  terminal_.line("  eta {:<8.2g} objective {:.5f} on a probe after a short run", eta, objective);
+  terminal_.line("  eta {:<8.2g} short runs lead to objective {:.5f} on a probe", eta, objective);
 }
 
 }  // namespace lwsvm::cli

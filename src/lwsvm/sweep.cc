@@ -17,10 +17,10 @@ constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 20
 
 constexpr std::int64_t kProbeSamples = 2000, kJudgeSamples = 4000, kLeastJudgeSamples = 500;
 
-// A short run takes this part of the batches that there is time for; where these are few, so many, or twice
-// that part.
-constexpr double kRaceShare = 0.02;
-constexpr double kLeastRaceBatches = 30, kFewestRaceBatches = 8;
+// The longer of two short runs takes this part of the batches that there is time for; where these are few, so
+// many, or a greater part.
+constexpr double kRaceShare = 0.03, kGreaterRaceShare = 0.05;
+constexpr double kLeastRaceBatches = 45, kFewestRaceBatches = 12;
 constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 
 // Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole
@@ -241,8 +241,28 @@ double Sweeper::objective_of(const LossSums& sums) const {
   return context_.evaluator.objective(sums, context_.regulariser);
 }
 
-// Short runs from the network as it is, each coming down to zero; the best one is left in the graph. False:
-// the observer wanted a stop; the race is run again another time.
+// From the network as it is. False: the observer wanted a stop.
+bool Sweeper::short_run(std::uint64_t number, double eta, double batches, std::span<const float> start,
+                        RefineObserver& observer) {
+  set_covered(start);
+  step_.forget();
+  run_ = std::make_unique<Run>();
+  run_->number = (kRaceStream << 20) + number;
+  run_->order = order_of_pass(run_->number, 0);
+  run_->average.assign(start.begin(), start.end());
+  run_->planned_steps = static_cast<std::uint64_t>(batches);
+  bool stopped = observer.stop_requested();  // of many passes even a short run is long
+  while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve() && !stopped) {
+    take_step(eta);
+    stopped = observer.stop_requested();
+  }
+  run_.reset();
+  set_covered(covered());  // as it will be stored
+  return !stopped;
+}
+
+// Short runs, each coming down to zero; the best network that they found is left in the graph. False: the
+// observer wanted a stop; the race is run again another time.
 bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& observer) {
   const std::vector<float> start = covered();
   std::vector<float> best = start;
@@ -251,36 +271,24 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
   const double seconds_at_start = observer.seconds_left();
   const double affordable = passes_left * static_cast<double>(pass_size()) / static_cast<double>(kBatch);
   const double batches = std::max({kRaceShare * affordable, kFewestRaceBatches,
-                                   std::min(kLeastRaceBatches, 2 * kRaceShare * affordable)});
-  const auto short_run = [&](double eta) -> std::optional<ShortRun> {
-    if (observer.stop_requested()) return std::nullopt;
-    set_covered(start);
-    step_.forget();
-    run_ = std::make_unique<Run>();
-    run_->number = (kRaceStream << 20) + number;
-    run_->order = order_of_pass(run_->number, 0);
-    run_->average = start;
-    run_->planned_steps = static_cast<std::uint64_t>(batches);
-    bool stopped = false;  // of many passes even a short run is long
-    while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve() &&
-           !stopped) {
-      take_step(eta);
-      stopped = observer.stop_requested();
-    }
-    run_.reset();
-    if (stopped) return std::nullopt;
-    set_covered(covered());  // as it will be stored
+                                   std::min(kLeastRaceBatches, kGreaterRaceShare * affordable)});
+  const auto try_radius = [&](double eta) -> std::optional<ShortRun> {
+    if (!short_run(number, eta, batches / kRadiusStep, start, observer)) return std::nullopt;
+    const double shorter = objective_of(loss_on(judge_));
+    if (!short_run(number, eta, batches, start, observer)) return std::nullopt;
     const LossSums sums = loss_on(judge_);
+    const double longer = objective_of(sums);
     const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;
-    const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums), last};
+    const ShortRun found{objective_ahead(shorter, longer, affordable / batches),
+                         constant_answer_.is_beaten_by(sums), last};
     observer.on_race(eta, found.objective);
-    if (found.alive && found.objective < lowest) {
-      lowest = found.objective;
+    if (found.alive && longer < lowest) {
+      lowest = longer;
       best = covered();
     }
     return found;
   };
-  const std::optional<double> winner = race_for_radius(at_start, short_run);
+  const std::optional<double> winner = race_for_radius(at_start, try_radius, Favour::most);
   step_.forget();
   set_covered(winner ? best : start);
   if (!winner) return false;

@@ -62,6 +62,8 @@ class Sweeper {
   struct Run;
 
   bool race(std::uint64_t number, double passes_left, RefineObserver& observer);
+  bool short_run(std::uint64_t number, double eta, double batches, std::span<const float> start,
+                 RefineObserver& observer);
   void begin(std::uint64_t number, double passes_left, double seconds_left);
   std::pair<double, bool> next_length(double passes_left) const;
   double passes_for_layers() const;

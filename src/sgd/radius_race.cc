@@ -11,7 +11,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double kFirstRadius = 1e-3;
-constexpr double kNearlyAsGood = 0.95, kStillGood = 0.5, kNothing = 1e-6;
+constexpr double kNearlyAsGood = 0.95, kNothing = 1e-6;
 
 }  // namespace
 
@@ -39,6 +39,11 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
 
 double part_left(double progress) {
   return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
+}
+
+double objective_ahead(double shorter, double longer, double length) {
+  const double steps_of_the_trend = std::log(std::max(1.0, length)) / std::log(kRadiusStep);
+  return longer + 0.5 * steps_of_the_trend * (longer - shorter);
 }
 
 std::optional<double> race_for_radius(double objective_at_start,
@@ -73,13 +78,9 @@ std::optional<double> race_for_radius(double objective_at_start,
   best = *middle;
   if (!over && !explore(kRadiusStep)) return std::nullopt;
   if (!over && gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
-  for (auto at = gains.begin(); at != gains.end(); ++at) {  // in rising order
-    if (!(at->second > 0) || at->second < kNearlyAsGood * best) continue;
-    const auto above = std::next(at);
-    const bool goes_further =
-        favour == Favour::larger && above != gains.end() && above->second >= kStillGood * best;
-    return goes_further ? above->first : at->first;
-  }
+  const double enough = favour == Favour::most ? best : kNearlyAsGood * best;
+  for (const auto& [radius, gain] : gains)  // in rising order
+    if (gain > 0 && gain >= enough) return radius;
   return gains.begin()->first;
 }
 

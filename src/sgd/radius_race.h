@@ -1,11 +1,14 @@
 // The first radius eta of Frank-Wolfe steps (proximal_step.h), found by short runs from the same start: a
 // factor of three apart, from the middle outwards, as long as it gets better.
 //
-// Of the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
-// ones by itself at first, so that they look alike in a short run and part in a long one. For a network that
-// is trained already the one above it is taken if it gains at least half as much: a long run has time to come
-// down from a larger radius and gets further with it, which a short one does not show. From random weights
-// the larger one came to the same F and fewer right answers (docs/results.md).
+// Short runs favour small radii: a large one first undoes what the network knew, and a long run has time to
+// make good for that. What a run gains grows about as the logarithm of its length, faster for larger radii.
+// So for a network that is trained already each radius makes two runs, one three times as long as the other,
+// and is judged by the objective that their trend leads to (`objective_ahead`); the lowest wins.
+//
+// From random weights there is one run per radius, and of the radii that gain nearly as much as the best the
+// smallest counts: the closed-form step shortens large ones by itself at first, so that they look alike in a
+// short run and part in a long one (docs/results.md).
 //
 // From random weights a large radius can kill every ReLU while the objective falls: so a run counts only if
 // its network is alive, that is, does better than a constant answer.
@@ -30,7 +33,7 @@ struct ConstantAnswer {
 ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss);
 
 struct ShortRun {
-  double objective = 0;  // on a probe
+  double objective = 0;  // on a probe, or what it promises to be there
   bool alive = true;
   bool last = false;  // there is time for no other
 };
@@ -41,11 +44,16 @@ constexpr double kRadiusStep = 3;  // between radii that are tried, and after a 
 // A run's radius comes down to zero with its progress, as half a cosine: the part that is left of it.
 double part_left(double progress);
 
-// `run` makes a short run with a radius; nullopt: a stop was asked for, which ends the race without a
-// winner.
-enum class Favour { smaller, larger };
+// Where two annealed runs, the second kRadiusStep times as long, lead to in a run of `length` times the
+// second's steps, F being linear in the logarithm of the steps: half way there, as the trend wears off.
+double objective_ahead(double shorter, double longer, double length);
+
+// Which of the radii is taken: the one that gains most, or the smallest that gains nearly as much.
+enum class Favour { most, smallest };
+
+// `run` tries a radius; nullopt: a stop was asked for, which ends the race without a winner.
 std::optional<double> race_for_radius(double objective_at_start,
                                       const std::function<std::optional<ShortRun>(double radius)>& run,
-                                      Favour favour = Favour::larger);
+                                      Favour favour);
 
 }  // namespace lwsvm

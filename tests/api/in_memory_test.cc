@@ -300,11 +300,16 @@ TEST(RequestStop, ThrowsWhereThereIsNothingYet) {
   EXPECT_THROW(Data::load("synthetic:n=3000,test=10,classes=2,size=4x4"), Stopped);
 }
 
-TEST(RequestStop, IsForgottenByTheNextListener) {
+TEST(RequestStop, IsForgottenWithItsListenerAndNotHeardWithoutOne) {
+  Network network;
+  train(network, bars(), {.arch = kSmallNet, .epochs = 1});
   {
     const StopListener listener;
     request_stop();
   }
+  EXPECT_TRUE(refine(network, bars(), {.passes = 1}).finished);
+  request_stop();
+  EXPECT_TRUE(refine(network, bars(), {.passes = 1}).finished);
   const StopListener listener;
   EXPECT_EQ(Data::load("synthetic:n=30,test=10,classes=2,size=4x4").train_size(), 30);
 }
