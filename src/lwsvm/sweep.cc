@@ -288,7 +288,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     }
     return found;
   };
-  const std::optional<double> winner = race_for_radius(at_start, try_radius, Favour::most);
+  const std::optional<double> winner = race_for_radius(at_start, try_radius);
   step_.forget();
   set_covered(winner ? best : start);
   if (!winner) return false;

@@ -47,8 +47,7 @@ double objective_ahead(double shorter, double longer, double length) {
 }
 
 std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run,
-                                      Favour favour) {
+                                      const std::function<std::optional<ShortRun>(double radius)>& run) {
   std::map<double, double> gains;
   bool over = false;
   double best = -std::numeric_limits<double>::infinity();
@@ -65,9 +64,11 @@ std::optional<double> race_for_radius(double objective_at_start,
          radius *= factor) {
       const std::optional<double> gain = gain_with(radius);
       if (!gain) return false;
-      // On while it gets better; to smaller ones also until something is gained, unless they do nothing.
+      // On to larger ones while they are clearly better, to smaller ones while they are nearly as good, or
+      // until something is gained, unless they do nothing.
+      const double needed = factor > 1 ? best / kNearlyAsGood : kNearlyAsGood * best;
       const bool goes_on =
-          *gain > best || (factor < 1 && !(best > 0) && *gain < -kNothing * objective_at_start);
+          best > 0 ? *gain > needed : *gain > best || (factor < 1 && *gain < -kNothing * objective_at_start);
       best = std::max(best, *gain);
       if (!goes_on || over) break;
     }
@@ -78,9 +79,8 @@ std::optional<double> race_for_radius(double objective_at_start,
   best = *middle;
   if (!over && !explore(kRadiusStep)) return std::nullopt;
   if (!over && gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
-  const double enough = favour == Favour::most ? best : kNearlyAsGood * best;
   for (const auto& [radius, gain] : gains)  // in rising order
-    if (gain > 0 && gain >= enough) return radius;
+    if (gain > 0 && gain >= kNearlyAsGood * best) return radius;
   return gains.begin()->first;
 }
 

@@ -4,11 +4,11 @@
 // Short runs favour small radii: a large one first undoes what the network knew, and a long run has time to
 // make good for that. What a run gains grows about as the logarithm of its length, faster for larger radii.
 // So for a network that is trained already each radius makes two runs, one three times as long as the other,
-// and is judged by the objective that their trend leads to (`objective_ahead`); the lowest wins.
+// and is judged by the objective that their trend leads to (`objective_ahead`). From random weights, where
+// that is not so, there is one run per radius.
 //
-// From random weights there is one run per radius, and of the radii that gain nearly as much as the best the
-// smallest counts: the closed-form step shortens large ones by itself at first, so that they look alike in a
-// short run and part in a long one (docs/results.md).
+// Of the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
+// ones by itself at first, so that they look alike in a short run and part in a long one (docs/results.md).
 //
 // From random weights a large radius can kill every ReLU while the objective falls: so a run counts only if
 // its network is alive, that is, does better than a constant answer.
@@ -48,12 +48,8 @@ double part_left(double progress);
 // second's steps, F being linear in the logarithm of the steps: half way there, as the trend wears off.
 double objective_ahead(double shorter, double longer, double length);
 
-// Which of the radii is taken: the one that gains most, or the smallest that gains nearly as much.
-enum class Favour { most, smallest };
-
 // `run` tries a radius; nullopt: a stop was asked for, which ends the race without a winner.
 std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run,
-                                      Favour favour);
+                                      const std::function<std::optional<ShortRun>(double radius)>& run);
 
 }  // namespace lwsvm

@@ -187,7 +187,7 @@ bool Trainer::find_radius(TrainObserver& observer) {
     return found;
   };
   const std::optional<double> winner =
-      race_for_radius(evaluator_.objective(on_probe(), regulariser_), short_run, Favour::smallest);
+      race_for_radius(evaluator_.objective(on_probe(), regulariser_), short_run);
   rate_ = winner.value_or(0);
   return winner.has_value();
 }
