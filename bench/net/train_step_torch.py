@@ -3,6 +3,7 @@
 Prints one JSON object like train_step_bench: samples/s of the best step, and the process's peak memory.
 """
 import json
+import os
 import resource
 import sys
 import time
@@ -46,11 +47,13 @@ def main():
         optimiser.step()
 
     step()
-    best, start = float("inf"), time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        before = time.perf_counter()
+    # As lwsvm's Stopwatch: the processor's clock compares fairly on a busy machine (one thread).
+    now = time.process_time if os.environ.get("LWSVM_CLOCK") == "cpu" else time.perf_counter
+    best, start = float("inf"), now()
+    while now() - start < seconds:
+        before = now()
         step()
-        best = min(best, time.perf_counter() - before)
+        best = min(best, now() - before)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"samples_per_second": batch / best, "peak_bytes": peak, "layout": layout}))
 

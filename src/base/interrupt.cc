@@ -7,6 +7,8 @@
 #include <ctime>
 #include <string>
 
+#include "base/signal_stack.h"
+
 namespace lwsvm {
 namespace {
 
@@ -40,7 +42,8 @@ void on_signal(int signal) {
 void install(int signal, struct sigaction& old) {
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // so that reads and writes elsewhere need not know of us
+  // Reads and writes elsewhere need not know of us, and neither need kernels under way (signal_stack.h).
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(signal, nullptr, &old);
   if (old.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);
@@ -50,6 +53,7 @@ void install(int signal, struct sigaction& old) {
 
 InterruptGuard::InterruptGuard() {
   if (guards++ == 0) received = 0;
+  use_signal_stack();
   install(SIGINT, old_interrupt_);
   install(SIGTERM, old_terminate_);
   install(SIGHUP, old_hangup_);

@@ -30,4 +30,8 @@ namespace lwsvm {
 // What the marked loops run with: "SSE2", "AVX2", "AVX-512", or "as compiled" where there is no choice.
 const char* simd_level();
 
+// Floats in the widest register that may be used: 4 (or none of these), 8 (AVX2 with FMA), 16 (AVX-512). For
+// code that makes its choice by itself, at run time: also under sanitizers.
+int simd_lanes();
+
 }  // namespace lwsvm

@@ -8,6 +8,9 @@
 // environment is not set up, nor may functions of shared libraries be called: it is read from the kernel.
 #include "base/simd.h"
 
+#include <cstdlib>
+#include <string_view>
+
 #ifdef LWSVM_SIMD_CLONES
 
 #include <fcntl.h>
@@ -83,9 +86,30 @@ const char* simd_level() {
   if (__builtin_cpu_supports("x86-64-v4")) return "AVX-512";
   return __builtin_cpu_supports("x86-64-v3") ? "AVX2" : "SSE2";
 }
+
+int simd_lanes() {
+  if (__builtin_cpu_supports("x86-64-v4")) return 16;
+  return __builtin_cpu_supports("x86-64-v3") ? 8 : 4;
+}
 #else
 const char* simd_level() {
   return "as compiled";
+}
+
+int simd_lanes() {
+#ifdef __x86_64__
+  static const int lanes = [] {
+    const char* limit = std::getenv("LWSVM_MAX_ISA");
+    const std::string_view most = limit ? limit : "";
+    if (most == "SSE41" || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 4;
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return wide && most != "AVX2" ? 16 : 8;
+  }();
+  return lanes;
+#else
+  return 4;
+#endif
 }
 #endif
 

@@ -302,6 +302,7 @@ Convolution::Convolution(const ConvolutionGeometry& geometry, int samples, Convo
        geometry.in_height, geometry.in_width, error.what());
 }
 
+Convolution::Convolution(Convolution&&) noexcept = default;
 Convolution::~Convolution() = default;
 
 void Convolution::pack(const float* weights) {

@@ -35,6 +35,7 @@ struct ConvolutionUse {
 class Convolution {
  public:
   Convolution(const ConvolutionGeometry& geometry, int samples, ConvolutionUse use);
+  Convolution(Convolution&&) noexcept;
   ~Convolution();
 
   // Canonical weights [out][in/groups][kh][kw] into the forms that the kernels want.

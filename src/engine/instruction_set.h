@@ -2,13 +2,12 @@
 // in the documents name it, because kernels for different instructions round differently.
 #pragma once
 
-#include <string>
+#include "lwsvm/version.h"
 
 namespace lwsvm {
 
 enum class InstructionSet { other, sse41, avx, avx2, avx512 };
 
-InstructionSet instruction_set();
-std::string instruction_set_name();  // "AVX2"
+InstructionSet instruction_set();  // instruction_set_name() is public: lwsvm/version.h
 
 }  // namespace lwsvm

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/simd.h"
 
 namespace lwsvm {
 namespace {
@@ -21,6 +22,52 @@ void transpose(const float* source, float* target, std::int64_t rows, std::int64
   }
 }
 
+// element(k): where element k of a sample, counted channels first, lies in a sample of a layout that is not
+// interleaved.
+struct ElementOrder {
+  std::int64_t channels = 1, pixels;
+
+  explicit ElementOrder(const TensorSpec& spec) : pixels(spec.size()) {
+    if (spec.layout != Layout::channels_last || spec.shape.size() != 3) return;
+    channels = spec.shape[0];
+    pixels = spec.shape[1] * spec.shape[2];
+  }
+  // visit(k, element(k)), neighbours in the sample after each other.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (std::int64_t p = 0, element = 0; p < pixels; ++p)
+      for (std::int64_t c = 0; c < channels; ++c, ++element) visit(c * pixels + p, element);
+  }
+};
+
+void interleave(const TensorSpec& from, const float* source, const TensorSpec& to, float* target,
+                int samples) {
+  const std::int64_t size = from.size();
+  for (std::int64_t first = 0; first < samples; first += to.lanes) {
+    const float* group = source + first * size;
+    float* lanes = target + first * size;
+    const std::int64_t here = std::min<std::int64_t>(to.lanes, samples - first);
+    ElementOrder(from).for_each([&](std::int64_t k, std::int64_t element) {
+      for (std::int64_t lane = 0; lane < here; ++lane)
+        lanes[k * to.lanes + lane] = group[lane * size + element];
+      for (std::int64_t lane = here; lane < to.lanes; ++lane) lanes[k * to.lanes + lane] = 0.0f;
+    });
+  }
+}
+
+void separate(const TensorSpec& from, const float* source, const TensorSpec& to, float* target, int samples) {
+  const std::int64_t size = from.size();
+  for (std::int64_t first = 0; first < samples; first += from.lanes) {
+    const float* lanes = source + first * size;
+    float* group = target + first * size;
+    const std::int64_t here = std::min<std::int64_t>(from.lanes, samples - first);
+    ElementOrder(to).for_each([&](std::int64_t k, std::int64_t element) {
+      for (std::int64_t lane = 0; lane < here; ++lane)
+        group[lane * size + element] = lanes[k * from.lanes + lane];
+    });
+  }
+}
+
 }  // namespace
 
 std::string to_string(const Shape& shape) {
@@ -28,18 +75,29 @@ std::string to_string(const Shape& shape) {
 }
 
 bool same_order(const TensorSpec& a, const TensorSpec& b) {
-  if (a.shape != b.shape) return false;
+  if (a.shape != b.shape || a.lanes != b.lanes) return false;
   if (a.layout == b.layout || a.shape.size() != 3) return true;
+  if (a.layout == Layout::interleaved || b.layout == Layout::interleaved) return false;
   return a.shape[0] == 1 || a.shape[1] * a.shape[2] == 1;
+}
+
+int interleaved_lanes(int samples) {
+  const int widest = simd_lanes();
+  return widest == 16 && samples <= 8 ? 8 : widest;
 }
 
 void relayout(const TensorSpec& from, const float* source, const TensorSpec& to, float* target, int samples) {
   LWSVM_CHECK(from.shape == to.shape);
   const std::int64_t size = from.size();
   if (same_order(from, to)) {
-    std::memcpy(target, source, sizeof(float) * static_cast<std::size_t>(size * samples));
+    std::memcpy(target, source, sizeof(float) * static_cast<std::size_t>(from.floats(samples)));
     return;
   }
+  if (to.layout == Layout::interleaved) {
+    LWSVM_CHECK(from.layout != Layout::interleaved);
+    return interleave(from, source, to, target, samples);
+  }
+  if (from.layout == Layout::interleaved) return separate(from, source, to, target, samples);
   const std::int64_t channels = from.shape[0];
   const std::int64_t pixels = from.shape[1] * from.shape[2];
   const bool to_last = to.layout == Layout::channels_last;

@@ -5,7 +5,13 @@
 //
 // Two layouts are enough for oneDNN: on AVX2 its channels-last kernels are as fast as its blocked ones, and
 // on AVX-512 they are up to 1.5 times faster (docs/performance.md), with no padded channels for element-wise
-// code to respect. A batch-interleaved layout can join as a third value: no layer names a layout, kernels do.
+// code to respect.
+//
+// The third one is for images of few channels, where oneDNN's kernels leave most lanes of a register idle:
+// samples lie side by side in groups, element k of all samples of a group in one register (lane_kernels.h). A
+// group that is not full is filled up: what is made from other layouts has zeros there, and nobody reads what
+// becomes of them. To code that treats all elements alike it is one more array; to code for channels-last
+// images, a group is `channels` images with a channel for each sample.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +36,26 @@ std::string to_string(const Shape& shape);  // "12x28x28"
 enum class Layout {
   channels_first,  // row-major in the order of the shape; the canonical one, and that of files
   channels_last,   // images only: [height][width][channels]
+  interleaved,     // images only: [group of samples][channels][height][width][sample of the group]
 };
 
 struct TensorSpec {
   Shape shape;
   Layout layout = Layout::channels_first;
+  int lanes = 1;  // samples in a group; interleaved only
 
   std::int64_t size() const { return element_count(shape); }
+  // With those that fill up the last group.
+  std::int64_t places(std::int64_t samples) const { return (samples + lanes - 1) / lanes * lanes; }
+  std::int64_t floats(std::int64_t samples) const { return places(samples) * size(); }
   bool operator==(const TensorSpec&) const = default;
 };
 
-// The two layouts of a shape coincide where there is one channel or one pixel, or no image at all.
+// Channels first and last coincide where there is one channel or one pixel, or no image at all.
 bool same_order(const TensorSpec& a, const TensorSpec& b);
+
+// For batches of so many samples: as many as a register has lanes, no more than it takes.
+int interleaved_lanes(int samples);
 
 // Copies samples from one layout to the other (both of the same shape).
 void relayout(const TensorSpec& from, const float* source, const TensorSpec& to, float* target, int samples);

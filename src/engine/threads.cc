@@ -14,6 +14,8 @@
 #include <immintrin.h>
 #endif
 
+#include "base/signal_stack.h"
+
 namespace lwsvm {
 namespace {
 
@@ -39,6 +41,7 @@ int hardware_threads() {
 }
 
 SingleThreadScope::SingleThreadScope() : before_(omp_get_max_threads()) {
+  use_signal_stack();
   omp_set_num_threads(1);
 }
 SingleThreadScope::~SingleThreadScope() {
@@ -108,6 +111,7 @@ class Threads::Pool {
 
  private:
   void serve(int worker) {
+    block_signals();
     std::uint64_t seen = 0;
     for (;;) {
       for (int spin = 0; spin < kSpinsBeforeSleep && generation_.load(std::memory_order_acquire) == seen;

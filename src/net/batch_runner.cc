@@ -31,11 +31,27 @@ std::size_t BatchRunner::chunk_count(std::size_t batch_size) {
   return std::min<std::size_t>(batch_size, std::max(8, 2 * hardware_threads()));
 }
 
+// Where the chunks of a batch end: evenly or, where samples go in groups, after whole groups (lanes without a
+// sample are lost time), but for the last.
+std::vector<std::size_t> BatchRunner::chunk_ends(std::size_t batch_size, std::size_t group) {
+  const std::size_t most = chunk_count(batch_size);
+  std::vector<std::size_t> ends;
+  if (group == 1) {
+    for (std::size_t i = 1; i <= most; ++i) ends.push_back(batch_size * i / most);
+    return ends;
+  }
+  const std::size_t size = (batch_size + most * group - 1) / (most * group) * group;
+  for (std::size_t end = size; end < batch_size; end += size) ends.push_back(end);
+  ends.push_back(batch_size);
+  return ends;
+}
+
 BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
   const auto known = plans_.find(batch_size);
   if (known != plans_.end()) return known->second;
   Plan& plan = plans_[batch_size];
-  const std::size_t count = chunk_count(batch_size);
+  const std::vector<std::size_t> ends = chunk_ends(batch_size, group_size(graph_, options_.from));
+  const std::size_t count = ends.size();
   const auto program_for = [&](std::size_t size) {
     for (auto& program : plan.programs)
       if (program->samples() == static_cast<int>(size)) return program.get();
@@ -49,8 +65,8 @@ BatchRunner::Plan& BatchRunner::plan_for(std::size_t batch_size) {
   };
   for (std::size_t i = 0; i < count; ++i) {
     Chunk chunk;
-    chunk.begin = batch_size * i / count;
-    chunk.size = batch_size * (i + 1) / count - chunk.begin;
+    chunk.begin = i > 0 ? ends[i - 1] : 0;
+    chunk.size = ends[i] - chunk.begin;
     chunk.program = program_for(chunk.size);
     plan.chunks.push_back(chunk);
   }

@@ -30,7 +30,8 @@ class BatchRunner {
  public:
   BatchRunner(Graph& graph, const Threads& threads, BatchRunnerOptions options = {});
 
-  // A batch is cut into so many chunks; for each there is a gradient, as large as what is learnt, in memory.
+  // A batch is cut into so many chunks at most; for each there is a gradient, as large as what is learnt, in
+  // memory.
   static std::size_t chunk_count(std::size_t batch_size);
 
   // Gradient (of the graph's parameters, others untouched) of the mean loss over the samples of `batch`. Also
@@ -55,6 +56,7 @@ class BatchRunner {
     std::vector<std::int32_t> labels;
   };
 
+  static std::vector<std::size_t> chunk_ends(std::size_t batch_size, std::size_t group);
   Plan& plan_for(std::size_t batch_size);
   void run_through(Plan& plan, const SampleSource& source, std::span<const std::int32_t> batch,
                    const Loss& loss, std::uint64_t draw);

@@ -5,12 +5,22 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::int64_t kChunkSamples = 50;  // fixed, so that scores do not depend on the number of threads
+// Fixed, so that sums over samples do not depend on the number of threads; whole groups of interleaved
+// samples.
+constexpr std::int64_t kChunkSamples = 48;
+
+// Counts are exact in double.
+LossSums of_all(Team& team, const LossSums& mine) {
+  if (team.is_alone()) return mine;
+  std::vector<double> sums{mine.loss, static_cast<double>(mine.correct), static_cast<double>(mine.samples)};
+  add_up(team, sums);
+  return {sums[0], static_cast<std::int64_t>(sums[1]), static_cast<std::int64_t>(sums[2])};
+}
 
 }  // namespace
 
-Evaluator::Evaluator(const Graph& graph, const Threads& threads, int from, int target)
-    : graph_(graph), threads_(threads), from_(from), target_(target) {}
+Evaluator::Evaluator(const Graph& graph, const Threads& threads, int from, int target, Team& team)
+    : graph_(graph), threads_(threads), from_(from), target_(target), team_(team) {}
 
 Evaluator::Compiled& Evaluator::compiled(std::int64_t samples) {
   Compiled& entry = programs_[samples];
@@ -54,7 +64,7 @@ LossSums Evaluator::evaluate(const SampleSource& source, const Loss& loss) {
   });
   LossSums total;
   for (const LossSums& part : sums) total.add(part);
-  return total;
+  return of_all(team_, total);
 }
 
 }  // namespace lwsvm

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/sample_source.h"
+#include "base/team.h"
 #include "engine/threads.h"
 #include "net/graph.h"
 #include "net/loss.h"
@@ -23,9 +24,11 @@ namespace lwsvm {
 class Evaluator {
  public:
   // Samples are values of the node `from`, which everything goes through (Program), or of the graph's input;
-  // `target` is the node that for_scores visits, if not the scores.
-  Evaluator(const Graph& graph, const Threads& threads, int from = -1, int target = -1);
+  // `target` is the node that for_scores visits, if not the scores. Of a team each rank has a part of the
+  // samples.
+  Evaluator(const Graph& graph, const Threads& threads, int from = -1, int target = -1, Team& team = alone());
 
+  // Over the samples of all ranks, which call it together.
   LossSums evaluate(const SampleSource& source, const Loss& loss);
   double objective(const LossSums& sums, const Regulariser& regulariser) const {
     return regulariser.value(graph_.parameters()) + sums.mean_loss();
@@ -46,6 +49,7 @@ class Evaluator {
   const Graph& graph_;
   const Threads& threads_;
   int from_, target_;
+  Team& team_;
   std::map<std::int64_t, Compiled> programs_;
 };
 

@@ -33,9 +33,13 @@ struct ParameterSpec {
 // How an input must lie for the layer's kernel; `any` takes it as it comes, all inputs alike.
 enum class LayoutPreference { any, channels_first, channels_last };
 
+// Whether a layer's kernel can run on interleaved samples (Layout::interleaved), and whether they pay for
+// being interleaved. Where they do, its neighbours that can join in.
+enum class Interleaving { impossible, possible, wanted };
+
 struct CompileRequest {
   int samples = 1;
-  std::vector<TensorSpec> inputs;  // already in the preferred layout
+  std::vector<TensorSpec> inputs;  // already in the preferred layout, or interleaved
   TensorSpec output;
   bool training = false;  // batch statistics and dropout; otherwise both are frozen
   bool input_gradient = false;
@@ -56,6 +60,9 @@ class Layer {
   virtual std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const;
 
   virtual LayoutPreference preferred_layout() const { return LayoutPreference::any; }
+  virtual Interleaving interleaving(std::span<const Shape> /*inputs*/) const {
+    return Interleaving::impossible;
+  }
   virtual std::unique_ptr<Kernel> compile(const CompileRequest& request) const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/simd.h"
 #include "engine/elementwise.h"
 
 namespace lwsvm {
@@ -109,6 +110,18 @@ std::int64_t assign_offsets(std::vector<Lifetime>& blocks) {
 
 }  // namespace
 
+std::size_t group_size(const Graph& graph, int from) {
+  for (int index = from + 1; index < static_cast<int>(graph.nodes().size()); ++index) {
+    const Node& node = graph.node(index);
+    if (node.is_input()) continue;
+    std::vector<Shape> shapes;
+    for (int input : node.inputs) shapes.push_back(graph.node(input).shape);
+    if (node.layer->interleaving(shapes) == Interleaving::wanted)
+      return static_cast<std::size_t>(simd_lanes());
+  }
+  return 1;
+}
+
 Program::Program(const Graph& graph, const ProgramOptions& options) : options_(options) {
   const int target = options.target >= 0 ? options.target : graph.scores();
   differentiates_ = !options.learn.empty() || !options.input_gradients.empty();
@@ -138,40 +151,57 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
     }
   }
   // Whoever reads the results finds them in the order that was asked for.
-  const LayoutPreference preference = options.image_layout == Layout::channels_last
-                                          ? LayoutPreference::channels_last
-                                          : LayoutPreference::channels_first;
-  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], preference);
+  target_value_ = layout_for(node_value_[static_cast<std::size_t>(target)], options.image_layout);
   for (int extra : options.extra_targets)
-    extra_values_.push_back(layout_for(node_value_[static_cast<std::size_t>(extra)], preference));
+    extra_values_.push_back(layout_for(node_value_[static_cast<std::size_t>(extra)], options.image_layout));
   share_memory();
   plan_memory();
 }
 
-LayoutPreference Program::resolved_layout(LayoutPreference preference, const std::vector<int>& inputs) const {
-  if (preference != LayoutPreference::any) return preference;
-  for (int input : inputs)
-    if (value(input).spec.layout == Layout::channels_last) return LayoutPreference::channels_last;
-  return LayoutPreference::channels_first;
+// What a value of this shape is in a layout, which is about images.
+TensorSpec Program::spec_for(const Shape& shape, Layout layout) const {
+  if (shape.size() != 3) return {shape, Layout::channels_first};
+  if (layout != Layout::interleaved) return {shape, layout};
+  return {shape, layout, interleaved_lanes(options_.samples)};
 }
 
-// The value in the preferred layout: itself, or a copy made by a step of its own (shared by all who prefer
-// it).
-int Program::layout_for(int index, LayoutPreference preference) {
-  TensorSpec preferred = value(index).spec;
-  preferred.layout = preference == LayoutPreference::channels_last && preferred.shape.size() == 3
-                         ? Layout::channels_last
-                         : Layout::channels_first;
-  if (same_order(preferred, value(index).spec)) return index;
+Layout Program::layout_of(const Layer& layer, const std::vector<int>& inputs) const {
+  std::vector<Shape> shapes;
+  bool images = true, interleaved = false, channels_last = false;
+  for (int input : inputs) {
+    const TensorSpec& spec = value(input).spec;
+    shapes.push_back(spec.shape);
+    images &= spec.shape.size() == 3;
+    interleaved |= spec.layout == Layout::interleaved;
+    channels_last |= spec.layout != Layout::channels_first;
+  }
+  const Interleaving interleaving = images ? layer.interleaving(shapes) : Interleaving::impossible;
+  if (interleaving == Interleaving::wanted || (interleaving == Interleaving::possible && interleaved))
+    return Layout::interleaved;
+  switch (layer.preferred_layout()) {
+    case LayoutPreference::channels_first:
+      return Layout::channels_first;
+    case LayoutPreference::channels_last:
+      return Layout::channels_last;
+    case LayoutPreference::any:
+      break;
+  }
+  return channels_last ? Layout::channels_last : Layout::channels_first;
+}
+
+// The value in this layout: itself, or a copy made by a step of its own (shared by all who want it).
+int Program::layout_for(int index, Layout layout) {
+  const TensorSpec wanted = spec_for(value(index).spec.shape, layout);
+  if (same_order(wanted, value(index).spec)) return index;
   for (int consumer : value(index).consumers) {
     const Step& step = steps_[static_cast<std::size_t>(consumer)];
-    if (step.node < 0) return step.output;
+    if (step.node < 0 && value(step.output).spec == wanted) return step.output;
   }
   Step step;
-  step.kernel = std::make_unique<RelayoutKernel>(options_.samples, value(index).spec, preferred);
+  step.kernel = std::make_unique<RelayoutKernel>(options_.samples, value(index).spec, wanted);
   step.inputs = {index};
   const bool differentiated = value(index).differentiated;
-  push_step(std::move(step), preferred, differentiated);
+  push_step(std::move(step), wanted, differentiated);
   return steps_.back().output;
 }
 
@@ -183,23 +213,19 @@ void Program::add_step(const Graph& graph, int node_index, bool absorbs_relu, bo
   step.is_free = contains(options_.free_nodes, node_index);
   std::vector<int> inputs;
   for (int input : node.inputs) inputs.push_back(node_value_[static_cast<std::size_t>(input)]);
-  const LayoutPreference preference = resolved_layout(node.layer->preferred_layout(), inputs);
+  const Layout layout = layout_of(*node.layer, inputs);
 
   CompileRequest request;
   request.samples = options_.samples;
   request.training = options_.training;
   request.parameter_gradient = learns;
   request.absorbs_relu = absorbs_relu;
-  const bool last = preference == LayoutPreference::channels_last;
-  const auto spec_for = [last](const Shape& shape) {
-    return TensorSpec{shape, last && shape.size() == 3 ? Layout::channels_last : Layout::channels_first};
-  };
   for (int input : inputs) {
-    step.inputs.push_back(layout_for(input, preference));
-    request.inputs.push_back(spec_for(value(input).spec.shape));
+    step.inputs.push_back(layout_for(input, layout));
+    request.inputs.push_back(spec_for(value(input).spec.shape, layout));
     request.input_gradient |= value(input).differentiated;
   }
-  request.output = spec_for(node.shape);
+  request.output = spec_for(node.shape, layout);
   try {
     step.kernel = node.layer->compile(request);
   } catch (const Error& error) {
@@ -259,7 +285,7 @@ void Program::plan_memory() {
   const auto gradient_of = [&](int index) -> Lifetime& {
     return blocks[values_.size() + static_cast<std::size_t>(value(index).gradient_root)];
   };
-  const auto floats = [&](int index) { return aligned(options_.samples * value(index).spec.size()); };
+  const auto floats = [&](int index) { return aligned(value(index).spec.floats(options_.samples)); };
 
   for (int v = 0; v < static_cast<int>(values_.size()); ++v) {
     Lifetime& block = block_of(v);
@@ -338,10 +364,13 @@ void Program::load(const Graph& graph) {
 
 std::vector<PatternSection> Program::replayed_patterns() const {
   std::vector<PatternSection> sections;
-  for (const Step& step : steps_)
-    if (const std::size_t bytes = step.kernel->pattern_bytes(); bytes > 0 && !step.is_free)
-      sections.push_back(
-          {step.pattern, bytes / static_cast<std::size_t>(options_.samples), step.kernel->pattern_bits()});
+  for (const Step& step : steps_) {
+    const std::size_t bytes = step.kernel->pattern_bytes();
+    if (bytes == 0 || step.is_free) continue;
+    const TensorSpec& spec = value(step.output).spec;
+    sections.push_back({step.pattern, bytes / static_cast<std::size_t>(spec.places(options_.samples)),
+                        step.kernel->pattern_bits(), spec.lanes});
+  }
   return sections;
 }
 
@@ -429,7 +458,7 @@ void Program::backward_step(const Step& step, Workspace& workspace, float* packe
   step.kernel->backward(backward_args(step, workspace, packed_gradient));
   for (std::size_t k = 0; k < step.inputs.size(); ++k)
     if (step.detour[k] >= 0)
-      add_to(workspace.arena.data() + step.detour[k], options_.samples * value(step.inputs[k]).spec.size(),
+      add_to(workspace.arena.data() + step.detour[k], value(step.inputs[k]).spec.floats(options_.samples),
              gradient_at(workspace, step.inputs[k]));
 }
 

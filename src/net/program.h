@@ -33,10 +33,12 @@ struct ProgramOptions {
       Layout::channels_first;  // how the caller writes images into the inputs and reads the output
 };
 
-// Where in Workspace::patterns the pattern of one replayed layer lies: samples x bytes_per_sample.
+// Where in Workspace::patterns the pattern of one replayed layer lies: groups of samples, as the layer's
+// values (TensorSpec::lanes); in each the samples' bytes in turn.
 struct PatternSection {
   std::size_t offset = 0, bytes_per_sample = 0;
   int bits = 8;  // of each byte that tell
+  int lanes = 1;
 };
 
 // The memory of one chunk of samples on its way through a Program.
@@ -47,6 +49,10 @@ struct Workspace {
   std::vector<const float*> input_pointers;  // argument lists, kept so that running a step allocates nothing
   std::vector<float*> gradient_pointers;
 };
+
+// In what groups the samples of a batch go through the nodes after `from`: 1, or the lanes of a register
+// where some layer wants them interleaved. Chunks of whole groups lose no time.
+std::size_t group_size(const Graph& graph, int from);
 
 class Program {
  public:
@@ -118,8 +124,9 @@ class Program {
         detour;  // per input: -1, or where its gradient is put before being added to the rest
   };
 
-  int layout_for(int value, LayoutPreference wish);
-  LayoutPreference resolved_layout(LayoutPreference preference, const std::vector<int>& inputs) const;
+  TensorSpec spec_for(const Shape& shape, Layout layout) const;
+  Layout layout_of(const Layer& layer, const std::vector<int>& inputs) const;
+  int layout_for(int value, Layout layout);
   void add_step(const Graph& graph, int node, bool absorbs_relu, bool learns);
   void push_step(Step step, const TensorSpec& output, bool differentiated);
   void share_memory();

@@ -9,6 +9,7 @@ class PointwiseLayer : public Layer {
  public:
   Linearity linearity() const override { return Linearity::piecewise_linear; }
   Shape infer(std::span<const Shape> inputs) const override { return only_input(kind(), inputs); }
+  Interleaving interleaving(std::span<const Shape>) const override { return Interleaving::possible; }
 };
 
 class ReluLayer final : public PointwiseLayer {

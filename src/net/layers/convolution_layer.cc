@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "engine/convolution.h"
+#include "engine/interleaved_convolution.h"
 
 namespace lwsvm {
 namespace {
@@ -18,14 +19,16 @@ std::int64_t windows(std::int64_t in, std::int64_t window, std::int64_t stride, 
   return count;
 }
 
+// Engine: Convolution or InterleavedConvolution.
+template <typename Engine>
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(const ConvolutionGeometry& geometry, int samples, ConvolutionUse use)
+  ConvolutionKernel(const ConvolutionGeometry& geometry, ConvolutionUse use, Engine engine)
       : weights_(static_cast<std::size_t>(geometry.weight_count())),
         channels_(static_cast<std::size_t>(geometry.out_channels)),
         bias_(use.bias),
         learns_(use.weight_gradient),
-        convolution_(geometry, samples, use) {}
+        convolution_(std::move(engine)) {}
 
   void pack(const float* parameters, const float*) override {
     convolution_.pack(parameters);
@@ -59,7 +62,7 @@ class ConvolutionKernel final : public Kernel {
 
   std::size_t weights_, channels_;
   bool bias_, learns_;
-  Convolution convolution_;
+  Engine convolution_;
   const float* bias_values_ = nullptr;
 };
 
@@ -132,10 +135,24 @@ ConvolutionGeometry ConvolutionLayer::geometry(const Shape& in, const Shape& out
   return geometry;
 }
 
+// Few channels leave most lanes of oneDNN's kernels idle. A group of 16 interleaved samples must be small
+// enough to stay in a core's second cache with what else is there, or it is slower (docs/performance.md). A
+// rule about shapes alone: what a convolution computes may depend neither on its neighbours nor on timing.
+Interleaving ConvolutionLayer::interleaving(std::span<const Shape> inputs) const {
+  constexpr std::int64_t kFewChannels = 24, kMostBytes = 768 << 10;
+  const std::int64_t floats = element_count(inputs[0]) + element_count(infer(inputs));
+  const bool few = spec_.groups == 1 && std::max(spec_.in_channels, spec_.out_channels) <= kFewChannels;
+  const bool small = 16 * floats * static_cast<std::int64_t>(sizeof(float)) <= kMostBytes;
+  return few && small ? Interleaving::wanted : Interleaving::impossible;
+}
+
 std::unique_ptr<Kernel> ConvolutionLayer::compile(const CompileRequest& request) const {
-  return std::make_unique<ConvolutionKernel>(
-      geometry(request.inputs[0].shape, request.output.shape), request.samples,
-      ConvolutionUse{spec_.bias, request.input_gradient, request.parameter_gradient});
+  const ConvolutionGeometry g = geometry(request.inputs[0].shape, request.output.shape);
+  const ConvolutionUse use{spec_.bias, request.input_gradient, request.parameter_gradient};
+  if (request.output.layout == Layout::interleaved)
+    return std::make_unique<ConvolutionKernel<InterleavedConvolution>>(
+        g, use, InterleavedConvolution(g, request.samples, request.output.lanes, use));
+  return std::make_unique<ConvolutionKernel<Convolution>>(g, use, Convolution(g, request.samples, use));
 }
 
 }  // namespace lwsvm

@@ -43,7 +43,7 @@ template <typename Op>
 class PointwiseKernel final : public Kernel {
  public:
   PointwiseKernel(const CompileRequest& request, Op op)
-      : count_(request.samples * request.output.size()), op_(op) {}
+      : count_(request.output.floats(request.samples)), op_(op) {}
 
   void forward(const ForwardArgs& args) const override {
     switch (args.use) {

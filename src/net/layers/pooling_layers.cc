@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/simd.h"
+#include "net/layers/interleaved_max_pool.h"
 
 namespace lwsvm {
 namespace {
@@ -74,8 +75,6 @@ PoolGeometry geometry_of(const CompileRequest& request, const WindowSpec& window
   const Shape &in = request.inputs[0].shape, &out = request.output.shape;
   return {request.samples, in[0], in[1], in[2], out[1], out[2], window};
 }
-
-constexpr std::uint8_t kNoWinner = 255;  // an absorbed ReLU is off in the whole window
 
 // Lines of pixels, for one tap. Winners are as wide as the numbers here, and become bytes a line at a time:
 // so a loop over a dozen channels fills its vectors.
@@ -362,6 +361,7 @@ std::int64_t MaxPoolLayer::flops(std::span<const Shape>, const Shape& output) co
 }
 
 std::unique_ptr<Kernel> MaxPoolLayer::compile(const CompileRequest& request) const {
+  if (request.output.layout == Layout::interleaved) return interleaved_max_pool(request, window_);
   return std::make_unique<MaxPoolKernel>(geometry_of(request, window_), request.absorbs_relu);
 }
 

@@ -19,6 +19,7 @@ class MaxPoolLayer final : public Layer {
   Shape infer(std::span<const Shape> inputs) const override;
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
   LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
+  Interleaving interleaving(std::span<const Shape>) const override { return Interleaving::possible; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
