@@ -41,13 +41,16 @@ std::uint64_t PrefixSource::bytes_for(const Graph& network, int node, std::int64
   return static_cast<std::uint64_t>(samples * element_count(network.node(node).shape)) * sizeof(float);
 }
 
-PrefixSource::PrefixSource(const Graph& network, int node, const SampleSource& source, const Threads& threads)
+PrefixSource::PrefixSource(const Graph& network, int node, const SampleSource& source)
     : source_(source),
+      node_(node),
       row_(element_count(network.node(node).shape)),
-      values_(static_cast<std::size_t>(row_ * source.size())) {
-  // In the evaluator's own chunks, so that going on from here gives the bits of going all the way.
-  Evaluator(network, threads, -1, node)
-      .for_scores(source, [&](std::int64_t first, std::int64_t samples, const float* values) {
+      values_(static_cast<std::size_t>(row_ * source.size())) {}
+
+// In the evaluator's own chunks, so that going on from here gives the bits of going all the way.
+void PrefixSource::compute(const Graph& network, const Threads& threads, int from) {
+  Evaluator(network, threads, from, node_)
+      .for_scores(source_, [&](std::int64_t first, std::int64_t samples, const float* values) {
         std::copy_n(values, samples * row_, values_.data() + first * row_);
       });
 }

@@ -21,8 +21,13 @@ int frozen_prefix(const Graph& network, std::span<const int> layers);
 // The values of one node for all samples of a source, as samples of their own: a Program can begin there.
 class PrefixSource final : public SampleSource {
  public:
-  PrefixSource(const Graph& network, int node, const SampleSource& source, const Threads& threads);
+  // The source must outlive this. Values are there once they have been computed.
+  PrefixSource(const Graph& network, int node, const SampleSource& source);
 
+  // By the network as it is; the source's samples are values of the node `from`, or of the network's input.
+  void compute(const Graph& network, const Threads& threads, int from = -1);
+
+  std::uint64_t bytes() const { return values_.size() * sizeof(float); }
   static std::uint64_t bytes_for(const Graph& network, int node, std::int64_t samples);
 
   std::int64_t size() const override { return source_.size(); }
@@ -32,6 +37,7 @@ class PrefixSource final : public SampleSource {
 
  private:
   const SampleSource& source_;
+  int node_;
   std::int64_t row_;
   AlignedBuffer<float> values_;  // samples x row
 };

@@ -59,7 +59,7 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
 
   const int from = frozen_prefix(graph, std::span(&node, 1));
   std::optional<PrefixSource> prefix;
-  if (from >= 0) prefix.emplace(graph, from, validation, threads);
+  if (from >= 0) prefix.emplace(graph, from, validation).compute(graph, threads);
   const SampleSource& judges = prefix ? static_cast<const SampleSource&>(*prefix) : validation;
   Evaluator evaluator(graph, threads, from);
   const auto weights = graph.parameters().begin() + graph.node(node).trained.begin;

@@ -24,22 +24,32 @@ std::size_t packed_bytes(const PatternSection& section) {
   return section.bits == 1 ? (section.bytes_per_sample + 7) / 8 : section.bytes_per_sample;
 }
 
-LWSVM_SIMD void pack_bits(const std::uint8_t* bytes, std::size_t count, std::uint8_t* bits) {
-  for (std::size_t i = 0; i < count / 8; ++i) {
+// A sample's bytes lie `lanes` apart.
+LWSVM_SIMD void pack_bits(const std::uint8_t* bytes, std::size_t lanes, std::size_t count,
+                          std::uint8_t* bits) {
+  for (std::size_t i = 0; i < count; i += 8) {
     unsigned value = 0;
-    for (std::size_t k = 0; k < 8; ++k) value |= static_cast<unsigned>(bytes[8 * i + k] & 1) << k;
-    bits[i] = static_cast<std::uint8_t>(value);
-  }
-  if (count % 8 != 0) {
-    unsigned value = 0;
-    for (std::size_t k = 0; k < count % 8; ++k)
-      value |= static_cast<unsigned>(bytes[count / 8 * 8 + k] & 1) << k;
-    bits[count / 8] = static_cast<std::uint8_t>(value);
+    const std::size_t here = std::min<std::size_t>(8, count - i);
+    for (std::size_t k = 0; k < here; ++k) value |= static_cast<unsigned>(bytes[(i + k) * lanes] & 1) << k;
+    bits[i / 8] = static_cast<std::uint8_t>(value);
   }
 }
 
-LWSVM_SIMD void unpack_bits(const std::uint8_t* bits, std::size_t count, std::uint8_t* bytes) {
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = (bits[i / 8] >> (i % 8)) & 1;
+LWSVM_SIMD void unpack_bits(const std::uint8_t* bits, std::size_t count, std::size_t lanes,
+                            std::uint8_t* bytes) {
+  for (std::size_t i = 0; i < count; ++i) bytes[i * lanes] = (bits[i / 8] >> (i % 8)) & 1;
+}
+
+void copy_apart(const std::uint8_t* from, std::size_t from_step, std::size_t count, std::uint8_t* to,
+                std::size_t to_step) {
+  for (std::size_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+}
+
+// Where position `at` of a section begins.
+std::size_t place(const PatternSection& section, int at) {
+  const int lane = at % section.lanes;
+  return section.offset + static_cast<std::size_t>(at - lane) * section.bytes_per_sample +
+         static_cast<std::size_t>(lane);
 }
 
 }  // namespace
@@ -133,12 +143,12 @@ PatternCache::PatternCache(std::vector<PatternSection> sections, std::int64_t sa
 void PatternCache::store(std::int64_t sample, const std::uint8_t* patterns, int at) {
   std::uint8_t* target = packed_.data() + static_cast<std::size_t>(sample) * row_;
   for (const PatternSection& section : sections_) {
-    const std::uint8_t* source =
-        patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
+    const std::uint8_t* source = patterns + place(section, at);
+    const auto lanes = static_cast<std::size_t>(section.lanes);
     if (section.bits == 1)
-      pack_bits(source, section.bytes_per_sample, target);
+      pack_bits(source, lanes, section.bytes_per_sample, target);
     else
-      std::memcpy(target, source, section.bytes_per_sample);
+      copy_apart(source, lanes, section.bytes_per_sample, target, 1);
     target += packed_bytes(section);
   }
 }
@@ -146,12 +156,12 @@ void PatternCache::store(std::int64_t sample, const std::uint8_t* patterns, int 
 void PatternCache::load(std::int64_t sample, std::uint8_t* patterns, int at) const {
   const std::uint8_t* source = packed_.data() + static_cast<std::size_t>(sample) * row_;
   for (const PatternSection& section : sections_) {
-    std::uint8_t* target =
-        patterns + section.offset + static_cast<std::size_t>(at) * section.bytes_per_sample;
+    std::uint8_t* target = patterns + place(section, at);
+    const auto lanes = static_cast<std::size_t>(section.lanes);
     if (section.bits == 1)
-      unpack_bits(source, section.bytes_per_sample, target);
+      unpack_bits(source, section.bytes_per_sample, lanes, target);
     else
-      std::memcpy(target, source, section.bytes_per_sample);
+      copy_apart(source, 1, section.bytes_per_sample, target, lanes);
     source += packed_bytes(section);
   }
 }

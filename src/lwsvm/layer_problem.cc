@@ -7,6 +7,7 @@
 #include "lwsvm/layer_models.h"
 #include "lwsvm/tail_runner.h"
 #include "ssvm/frank_wolfe.h"
+#include "ssvm/rounds.h"
 
 namespace lwsvm {
 
@@ -39,6 +40,11 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   parts_->labels.reserve(static_cast<std::size_t>(source.size()));
   for (std::int64_t i = 0; i < source.size(); ++i) parts_->labels.push_back(source.label(i));
   is_svm_layer_ = piecewise_layers(parts_->tail).empty();
+  if (source.size() == 0) {  // of a rank that has no samples
+    form_ = "empty";
+    parts_->blocks = std::make_unique<NoBlocks>(std::ssize(anchor_));
+    return;
+  }
   parts_->end = exact_end(network, parts_->tail, options);
   if (parts_->end)
     build_exact(network, source, options, threads);
@@ -93,7 +99,8 @@ Oracle* LayerProblem::oracle() {
 }
 
 std::uint64_t LayerProblem::cache_bytes() const {
-  return parts_->runner ? parts_->runner->cache_bytes() : parts_->inputs->bytes();
+  if (parts_->runner) return parts_->runner->cache_bytes();
+  return parts_->inputs ? parts_->inputs->bytes() : 0;
 }
 
 // Each further layer loosens the bound by a product of |W| (a chain of seven dense layers was seen to begin

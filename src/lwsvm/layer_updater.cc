@@ -58,7 +58,7 @@ double RefineContext::flops_between(int first, int end) const {
 double RefineContext::update_flops(int node, double visits) const {
   const double layer = flops_between(node, node + 1);
   const double tail = flops_between(node + 1, static_cast<int>(graph.nodes().size()));
-  return static_cast<double>(train.size()) * 3 * flops_per_sample() + visits * (2 * layer + 2 * tail);
+  return static_cast<double>(train_samples) * 3 * flops_per_sample() + visits * (2 * layer + 2 * tail);
 }
 
 LayerUpdater::LayerUpdater(const RefineContext& context)
@@ -78,7 +78,7 @@ double LayerUpdater::initial_mu(int node) const {
 // With Search::full every layer starts at Y and is widened.
 int LayerUpdater::first_level(int node) const {
   if (options_.search != Search::automatic) return 0;
-  return automatic_free_layers(graph_, node, context_.train.size(), options_.memory);
+  return automatic_free_layers(graph_, node, context_.largest_part, options_.memory);
 }
 
 std::optional<MoveResult> LayerUpdater::update(int node, double mu, std::uint64_t seed,
@@ -146,6 +146,23 @@ LayerProblemOptions LayerUpdater::problem_options(int level) const {
   return options;
 }
 
+// The batch of a round is that of one rank, each rank having its share of it. Where that is too little work
+// for an exchange a rank makes several such batches before the next. How much is too little is a constant and
+// not measured, so that the same run takes the same steps every time. The ranks are about as careful as their
+// changes are alike (docs/mpi.md).
+void LayerUpdater::share_out(int node, BcfwOptions& options) const {
+  constexpr double kFlopsPerByte =
+      64;  // four cores on a network of 10 Gbit/s do so many in the time of a byte
+  constexpr double kMostBatches = 4;
+  const int ranks = context_.team.size();
+  options.schedule.batch_size = std::max(1, options.schedule.batch_size / ranks);
+  const double bytes = 2.0 * sizeof(float) * static_cast<double>(graph_.node(node).trained.size);
+  const double flops =
+      2 * options.schedule.batch_size * context_.flops_between(node, static_cast<int>(graph_.nodes().size()));
+  options.rounds.batches = static_cast<int>(std::clamp(kFlopsPerByte * bytes / flops, 1.0, kMostBatches));
+  options.rounds.caution = 0.5 * (1 + ranks);
+}
+
 // Makes a solver for the problem, its dual at zero.
 void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
                         std::unique_ptr<LayerProblem> problem) {
@@ -163,13 +180,14 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
     options.schedule.rest_below = 0.1;
   }
   options.seed = seed;
+  if (!context_.team.is_alone()) share_out(node, options);
   BlockAscent& blocks = problem->blocks();
   std::vector<float> anchor = weights(node);
   auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
-      new ActiveSolve{
-          node, seed, std::move(problem),
-          BcfwSolver(blocks, anchor, options, context_.threads, context_.regulariser.layer_centre(node)), mu,
-          anchor});
+      new ActiveSolve{node, seed, std::move(problem),
+                      BcfwSolver(blocks, anchor, options, context_.threads,
+                                 context_.regulariser.layer_centre(node), context_.team),
+                      mu, anchor});
   active->level = static_cast<std::uint64_t>(level);
   active->solver.set_anchor_loss(current_.train_loss);  // every surrogate equals the loss at w_t
   if (active_) {                                        // the same update, in a wider space
@@ -220,7 +238,8 @@ bool LayerUpdater::widen(const Summary& summary) {
   if (options_.search == Search::labels || next > free_layer_count(graph_, node)) return false;
   std::unique_ptr<LayerProblem> wider = linearise(node, next);
   const Weights w = active_->solver.weights();
-  const double primal = active_->solver.state().regulariser() + wider->blocks().mean_loss(w);
+  const double primal =
+      active_->solver.state().regulariser() + mean_loss_of_all(context_.team, wider->blocks(), w);
   if (primal - summary.dual <= options_.gap * (summary.anchor_primal - summary.dual)) return false;
   open(node, next, active_->mu, active_->seed, std::move(wider));
   return true;
@@ -287,7 +306,7 @@ LayerUpdater::Candidate LayerUpdater::best_candidate(const Summary& summary, boo
     return best;
   }
   const double surrogate =
-      is_last && summary.certified ? summary.mean_loss : active.problem->blocks().mean_loss(point.view());
+      is_last && summary.certified ? summary.mean_loss : active.solver.mean_loss(point.view());
   best.trial.model =
       others + options_.lambda * regulariser.layer_half_square(active.node, chosen) + surrogate;
   return best;

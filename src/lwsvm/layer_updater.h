@@ -12,7 +12,9 @@
 
 #include "base/checkpoint.h"
 #include "base/sample_source.h"
+#include "base/team.h"
 #include "engine/threads.h"
+#include "lwsvm/features.h"
 #include "lwsvm/layer_problem.h"
 #include "lwsvm/refine_observer.h"
 #include "lwsvm/refine_options.h"
@@ -35,7 +37,12 @@ struct RefineContext {
   const Regulariser& regulariser;
   const Threads& threads;
   Evaluator& evaluator;
+  Features* features;                // of all of `train`; null: none are kept
   const double& evaluation_seconds;  // what one evaluation of F and of the validation part took
+  // Each rank has its part of the samples; all make the same moves.
+  Team& team = alone();
+  std::int64_t train_samples = 0, judged_samples = 0, validation_samples = 0;  // of all ranks
+  std::int64_t largest_part = 0;                                               // of `train`, of a rank
 
   // Time that a move must leave for its own judgement.
   double reserve() const { return 1.25 * evaluation_seconds; }
@@ -77,6 +84,7 @@ class LayerUpdater {
 
   std::unique_ptr<LayerProblem> linearise(int node, int level) const;
   void open(int node, int level, double mu, std::uint64_t seed, std::unique_ptr<LayerProblem> problem);
+  void share_out(int node, BcfwOptions& options) const;
   void open_restored(int node, std::uint64_t seed);
   bool widen(const Summary& summary);
   void describe_solve(const Summary& summary, LayerUpdate& update) const;

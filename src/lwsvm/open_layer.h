@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/convolution.h"
+#include "lwsvm/open_convolution.h"
 #include "net/graph.h"
 #include "ssvm/directions.h"
 
@@ -21,7 +21,6 @@ class OpenLayer {
  public:
   // Ready for chunks of up to `samples`.
   OpenLayer(const Graph& network, int node, int samples);
-  ~OpenLayer();
 
   bool dense() const { return convolution_ == nullptr; }
   bool has_bias() const { return has_bias_; }
@@ -34,18 +33,16 @@ class OpenLayer {
   void load(std::span<const float> w);
   void forward(const float* inputs, int samples, float* outputs, float* scratch) const;
 
-  // Convolutions: psi of one sample, in the order of w; `packed` holds packed_floats().
-  std::size_t packed_floats() const;
-  void slope_row(const float* input, const float* output_slope, float* row, float* packed,
-                 float* scratch) const;
+  // Convolutions: psi of the first `count` samples of a chunk, one row each, in the order of w.
+  void slope_rows(const float* inputs, const float* output_slopes, std::size_t count, float* rows,
+                  float* scratch) const;
 
  private:
   int samples_;
   bool has_bias_ = false;
   std::int64_t input_size_ = 0, output_size_ = 0, dimension_ = 0, weight_count_ = 0;
   std::vector<float> w_;
-  std::unique_ptr<Convolution> convolution_;         // whole chunks, forward
-  std::unique_ptr<Convolution> sample_convolution_;  // one sample, gradient
+  std::unique_ptr<OpenConvolution> convolution_;
 };
 
 // Of a node of the network: its weights and biases as they are now.

@@ -56,6 +56,7 @@ class RefineObserver {
   virtual void on_update(const LayerUpdate& /*update*/) {}
   virtual void on_pass(int /*pass*/, const NetworkQuality& /*quality*/) {}
   virtual void on_safe_point() {}                  // the state may be saved here
+  virtual bool wants_to_save() { return false; }   // there: asked of the first of several ranks
   virtual bool stop_requested() { return false; }  // leave all as it is, to be resumed
   // When little is left, what is under way is judged and the run ends.
   virtual double seconds_left() { return std::numeric_limits<double>::infinity(); }

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/sample_source.h"
 #include "lwsvm/moves.h"
 #include "lwsvm/refine_observer.h"
 
@@ -45,6 +47,15 @@ struct RefineOptions {
   // F is taken over so many of the training samples, judged_samples() of them; absent: over all. With sweeps
   // alone, which need not look at all samples at once.
   std::optional<std::int64_t> judged;
+
+  // What sweeps draw from, if not from the training samples alone: these and, after them, copies of all of
+  // them that are as good as new samples. F is over the training samples in any case. No prefix is kept then.
+  const SampleSource* sweep_samples = nullptr;
+
+  // The values that the training samples (or those for validation) have at a node before all opened layers,
+  // where somebody has them; null or empty: they are computed, once ...
+  std::function<std::unique_ptr<SampleSource>(int node, bool training)> prefix;
+  bool keep_prefix = true;  // ... unless there is no time for that
 
   void validate() const;  // throws Error
 };

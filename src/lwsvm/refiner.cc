@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "dc/tail.h"
+#include "lwsvm/team_observer.h"
 
 namespace lwsvm {
 namespace {
@@ -16,6 +18,8 @@ constexpr double kLeastGain = 0.003;
 constexpr std::size_t kGainWindow = 8;
 // Below so many validation samples, accuracy is too coarse to tell networks apart: the loss does.
 constexpr std::int64_t kFewSamples = 1000;
+// So many standard errors below the highest validation accuracy a network counts as no worse.
+constexpr double kChance = 0.5;
 
 void check_labels(const SampleSource& source, int classes, std::string_view part) {
   for (std::int64_t i = 0; i < source.size(); ++i)
@@ -59,15 +63,18 @@ Regulariser make_regulariser(const Graph& graph, const RefineOptions& options) {
 }
 
 Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
-                 const RefineOptions& options, const Threads& threads)
+                 const RefineOptions& options, const Threads& threads, Team& team)
     : graph_(graph),
+      team_(team),
       loss_(loss),
       options_(options),
       threads_(threads),
       layers_(opened_layers(graph, options)),
       regulariser_(make_regulariser(graph, options)),
       train_(&train),
-      validation_(validation && validation->size() > 0 ? validation : nullptr),
+      validation_samples_(sum(team, validation ? validation->size() : std::int64_t{0})),
+      train_samples_(sum(team, train.size())),
+      validation_(validation_samples_ > 0 ? validation : nullptr),
       chooser_(layers_.size()) {
   options_.validate();
   options_.centre = {};  // the regulariser has it
@@ -85,28 +92,81 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   keep_frozen_prefix();
   if (options_.judged)
     judged_.emplace(*train_, judged_samples(train_->size(), *options_.judged, options_.seed));
-  evaluator_.emplace(graph_, threads_, from_);
-  const RefineContext context{graph_,       *train_,  judged(),    validation_,        from_, loss_, options_,
-                              regulariser_, threads_, *evaluator_, evaluation_seconds_};
+  judged_samples_ = sum(team_, judged().size());
+  evaluator_.emplace(graph_, threads_, from_, -1, team_);
+  keep_features();
+  const RefineContext context{.graph = graph_,
+                              .train = *train_,
+                              .judged = judged(),
+                              .validation = validation_,
+                              .from = from_,
+                              .loss = loss_,
+                              .options = options_,
+                              .regulariser = regulariser_,
+                              .threads = threads_,
+                              .evaluator = *evaluator_,
+                              .features = features_.get(),
+                              .evaluation_seconds = evaluation_seconds_,
+                              .team = team_,
+                              .train_samples = train_samples_,
+                              .judged_samples = judged_samples_,
+                              .validation_samples = validation_samples_,
+                              .largest_part = largest(team_, train_->size())};
   updater_.emplace(context);
   if (!in_turn()) sweeper_.emplace(context);
+  if (features_)
+    feature_updater_.emplace(RefineContext{.graph = graph_,
+                                           .train = features_->training(),
+                                           .judged = features_->training(),
+                                           .validation = nullptr,
+                                           .from = features_->node(),
+                                           .loss = loss_,
+                                           .options = options_,
+                                           .regulariser = regulariser_,
+                                           .threads = threads_,
+                                           .evaluator = features_->evaluator(),
+                                           .features = nullptr,
+                                           .evaluation_seconds = feature_evaluation_seconds_,
+                                           .team = team_,
+                                           .train_samples = train_samples_,
+                                           .judged_samples = judged_samples_,
+                                           .validation_samples = 0,
+                                           .largest_part = train_->size()});
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
 }
 
 // It may take half of the memory; the layer problems get the rest.
 void Refiner::keep_frozen_prefix() {
-  const int node = frozen_prefix(graph_, layers_);
+  const bool wanted = options_.keep_prefix && !options_.sweep_samples;
+  const int node = wanted ? frozen_prefix(graph_, layers_) : -1;
   if (node < 0) return;
-  const std::int64_t samples = train_->size() + (validation_ ? validation_->size() : 0);
+  const std::int64_t samples =
+      largest(team_, train_->size() + (validation_ ? validation_->size() : 0));  // all do the same
   const std::uint64_t bytes = PrefixSource::bytes_for(graph_, node, samples);
   if (bytes > options_.memory / 2) return;
   options_.memory -= bytes;
   from_ = node;
-  train_prefix_ = std::make_unique<PrefixSource>(graph_, node, *train_, threads_);
+  const auto run_once = [&](const SampleSource& source, bool training) -> std::unique_ptr<SampleSource> {
+    if (options_.prefix)
+      if (std::unique_ptr<SampleSource> known = options_.prefix(node, training)) return known;
+    auto values = std::make_unique<PrefixSource>(graph_, node, source);
+    values->compute(graph_, threads_);
+    return values;
+  };
+  train_prefix_ = run_once(*train_, true);
   train_ = train_prefix_.get();
   if (!validation_) return;
-  validation_prefix_ = std::make_unique<PrefixSource>(graph_, node, *validation_, threads_);
+  validation_prefix_ = run_once(*validation_, false);
   validation_ = validation_prefix_.get();
+}
+
+// They may take a quarter of the memory. Where F is over a part of the samples there are no layer updates.
+// Several ranks do without them.
+void Refiner::keep_features() {
+  if (options_.mode == RefineMode::paper || judged_ || !team_.is_alone()) return;
+  features_ =
+      Features::of_last_layer(graph_, layers_, from_, *train_, validation_, options_.memory / 4, threads_);
+  if (features_) options_.memory -= features_->bytes();
 }
 
 NetworkQuality Refiner::quality(const LossSums& training) {
@@ -115,17 +175,21 @@ NetworkQuality Refiner::quality(const LossSums& training) {
   quality.objective = evaluator_->objective(training, regulariser_);
   quality.train_accuracy = training.accuracy();
   if (validation_) {
-    const LossSums validation = evaluator_->evaluate(*validation_, loss_);
+    const LossSums validation =
+        features_ ? features_->evaluate_validation(loss_) : evaluator_->evaluate(*validation_, loss_);
     quality.val_accuracy = validation.accuracy();
     quality.val_loss = validation.mean_loss();
   }
   return quality;
 }
 
-RefineEnd Refiner::run(RefineObserver& observer) {
+RefineEnd Refiner::run(RefineObserver& own) {
+  std::optional<TeamObserver> shared;
+  if (!team_.is_alone()) shared.emplace(own, team_);
+  RefineObserver& observer = shared ? *shared : own;
   begin();
   while (!end_ && !passes_done()) {
-    if (!updater_->is_open() && !(sweeper_ && sweeper_->under_way())) {
+    if (!updater().is_open() && !(sweeper_ && sweeper_->under_way())) {
       move_ = next_move();
       if (!time_for_a_move(move_, observer)) return RefineEnd::out_of_time;
     }
@@ -142,8 +206,13 @@ RefineEnd Refiner::run(RefineObserver& observer) {
 
 void Refiner::set_start(const NetworkQuality& start, double evaluation_seconds) {
   start_ = start;
-  evaluation_seconds_ = evaluation_seconds;
+  set_evaluation_seconds(of_first(team_, evaluation_seconds));
   start_is_known_ = true;
+}
+
+void Refiner::set_evaluation_seconds(double seconds) {
+  evaluation_seconds_ = seconds;
+  if (features_) feature_evaluation_seconds_ = features_->share_of_work() * seconds;
 }
 
 // What the start is worth, where the caller has not found out already, and how long it takes to see that.
@@ -155,8 +224,8 @@ void Refiner::begin() {
     fail("refine",
          "the network's objective is not a finite number: its scores are too large for float32; check the "
          "normalisation of the input");
-  if (!start_is_known_) evaluation_seconds_ = watch.seconds();
-  current_ = best_ = start_;
+  if (!start_is_known_) set_evaluation_seconds(of_first(team_, watch.seconds()));
+  current_ = best_ = most_accurate_ = start_;
   start_parameters_ = best_parameters_ = graph_.parameters();
   pass_start_objective_ = current_.objective;
   started_ = true;
@@ -165,7 +234,7 @@ void Refiner::begin() {
 // Among other moves, the SVM layer has the last word: it is cheap, and exact for the features that sweeps
 // have left.
 bool Refiner::passes_done() const {
-  if (!options_.passes || pass_ < *options_.passes || updater_->will_resume()) return false;
+  if (!options_.passes || pass_ < *options_.passes || updater().will_resume()) return false;
   const bool sweep_was_last = moves_ > 0 && move_ == MoveChooser::kSweep;
   return options_.moves != Moves::automatic || in_turn() || !sweep_was_last;
 }
@@ -178,7 +247,10 @@ std::size_t Refiner::next_move() const {
 
 // To linearise a layer takes a look at all samples, its candidates two more; a sweep can be cut anywhere.
 bool Refiner::time_for_a_move(std::size_t move, RefineObserver& observer) const {
-  return observer.seconds_left() > (move == MoveChooser::kSweep ? 1.6 : 4) * evaluation_seconds_;
+  double needed = (move == MoveChooser::kSweep ? 1.6 : 4) * evaluation_seconds_;
+  if (features_ && move == kLastLayer)
+    needed = 4 * feature_evaluation_seconds_ + (features_->is_up_to_date() ? 0 : evaluation_seconds_);
+  return observer.seconds_left() > needed;
 }
 
 std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
@@ -186,7 +258,7 @@ std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
   observer.on_open(pass_ + 1, "sweep");
   std::optional<MoveResult> result =
       sweeper_->sweep(static_cast<std::uint64_t>(moves_), passes_left(observer), current_, observer);
-  if (result) pass_seconds_ = result->update.seconds / result->update.epochs;
+  if (result) pass_seconds_ = of_first(team_, result->update.seconds / result->update.epochs);
   return result;
 }
 
@@ -194,8 +266,8 @@ std::optional<MoveResult> Refiner::make_move(RefineObserver& observer) {
 double Refiner::passes_left(RefineObserver& observer) const {
   const double by_passes =
       options_.passes ? *options_.passes - pass_ : std::numeric_limits<double>::infinity();
-  const auto evaluated = static_cast<double>(judged().size() + (validation_ ? validation_->size() : 0));
-  const auto samples = train_->size() / train_->copies();  // of one pass
+  const auto evaluated = static_cast<double>(judged_samples_ + validation_samples_);
+  const auto samples = train_samples_ / train_->copies();  // of one pass
   const double seconds =
       pass_seconds_ > 0 ? pass_seconds_ : 3 * evaluation_seconds_ * static_cast<double>(samples) / evaluated;
   const double by_time = (observer.seconds_left() - 1.25 * evaluation_seconds_) / std::max(seconds, 1e-9);
@@ -209,7 +281,8 @@ std::optional<MoveResult> Refiner::update_layer(RefineObserver& observer) {
   observer.on_open(pass_ + 1, graph_.node(node).name);
   const auto turn = static_cast<std::uint64_t>(in_turn() ? pass_ : moves_);
   const std::uint64_t seed = options_.seed + 7919 * turn + index;
-  std::optional<MoveResult> result = updater_->update(node, mu_[index], seed, current_, observer);
+  if (feature_updater_ && move_ == kLastLayer) features_->bring_up_to_date();
+  std::optional<MoveResult> result = updater().update(node, mu_[index], seed, current_, observer);
   if (result) mu_[index] = result->update.next_mu;
   return result;
 }
@@ -233,9 +306,23 @@ void Refiner::take_stock(MoveResult& result) {
   chooser_.count(move_, update.before - update.after, update.work);
   objectives_.push_back(current_.objective);
   if (options_.mode == RefineMode::paper) return;  // which looks at the ends of passes
-  const bool better = is_better(current_, best_);
-  if (!in_turn()) since_best_ = better ? 0 : since_best_ + 1;
-  if (better) remember_best();
+  const bool most_accurate = is_better(current_, most_accurate_);
+  if (!in_turn()) since_best_ = most_accurate ? 0 : since_best_ + 1;
+  if (most_accurate) most_accurate_ = current_;
+  if (is_to_be_kept(current_)) remember_best();
+}
+
+// The networks that validation cannot tell from the most accurate one are as good on new data as far as
+// anybody knows: of these the one with the lowest F. (Of many networks the one with the highest accuracy owes
+// part of that to chance, and the more so the more alike they are.) None that is less accurate than the
+// start.
+bool Refiner::is_to_be_kept(const NetworkQuality& network) const {
+  if (!validation_ || validation_samples_ < kFewSamples || in_turn()) return is_better(network, best_);
+  const double wrong = 1 - most_accurate_.val_accuracy;
+  const double chance = std::sqrt(wrong * (1 - wrong) / static_cast<double>(validation_samples_));
+  const double least = std::max(start_.val_accuracy, most_accurate_.val_accuracy - kChance * chance);
+  if (network.val_accuracy < least) return false;
+  return best_.val_accuracy < least || network.objective < best_.objective;
 }
 
 void Refiner::remember_best() {
@@ -248,7 +335,7 @@ void Refiner::remember_best() {
 // validation part by F.
 bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const {
   if (validation_) {
-    if (validation_->size() >= kFewSamples && a.val_accuracy != b.val_accuracy)
+    if (validation_samples_ >= kFewSamples && a.val_accuracy != b.val_accuracy)
       return a.val_accuracy > b.val_accuracy;
     if (a.val_loss != b.val_loss) return a.val_loss < b.val_loss;
   }
@@ -258,9 +345,9 @@ bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const 
 // By more than chance would make of it: a standard error of the accuracy, or a tenth of the loss where the
 // samples are few.
 bool Refiner::is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const {
-  if (validation_->size() < kFewSamples) return a.val_loss < 0.9 * b.val_loss;
+  if (validation_samples_ < kFewSamples) return a.val_loss < 0.9 * b.val_loss;
   const double variance = b.val_accuracy * (1 - b.val_accuracy);
-  return a.val_accuracy > b.val_accuracy + std::sqrt(variance / static_cast<double>(validation_->size()));
+  return a.val_accuracy > b.val_accuracy + std::sqrt(variance / static_cast<double>(validation_samples_));
 }
 
 std::optional<RefineEnd> Refiner::reason_to_end() {
@@ -283,7 +370,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
   ++pass_;
   const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
   since_best_ = fell ? since_best_ + 1 : 0;
-  if (is_better(current_, best_)) remember_best();
+  if (is_to_be_kept(current_)) remember_best();
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
@@ -318,7 +405,7 @@ void Refiner::search_line(double seconds_left) {
   };
   NetworkQuality best = best_;
   for (const double share : {0.75, 0.5}) {
-    if (seconds_left - watch.seconds() < evaluation_seconds_) break;
+    if (of_first(team_, seconds_left - watch.seconds()) < evaluation_seconds_) break;
     put(share);
     const LossSums validation = evaluator_->evaluate(*validation_, loss_);
     NetworkQuality found = best_;
@@ -345,6 +432,7 @@ void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put("refine.start", flat(start_));
   checkpoint.put("refine.current", flat(current_));
   checkpoint.put("refine.best", flat(best_));
+  checkpoint.put("refine.most_accurate", flat(most_accurate_));
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_, evaluation_seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
@@ -353,11 +441,11 @@ void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put("refine.moves", chooser_.save());
   checkpoint.put("refine.counts",
                  std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
-                                           best_move_, updates_, rejected_, rises_, updater_->is_open(),
+                                           best_move_, updates_, rejected_, rises_, updater().is_open(),
                                            end_ ? 1 + static_cast<std::int32_t>(*end_) : 0, since_best_,
                                            moves_, static_cast<std::int32_t>(move_)});
   if (sweeper_) sweeper_->save(checkpoint);
-  if (updater_->is_open()) updater_->save(checkpoint);
+  save_own(checkpoint);
 }
 
 // The network may have moved since: the centre is that of the beginning.
@@ -369,7 +457,22 @@ void Refiner::restore_centre(Checkpoint& checkpoint) {
   regulariser_.set_centre(std::move(centre));
 }
 
+void Refiner::save_own(Checkpoint& checkpoint) const {
+  if (updater().is_open()) updater().save(checkpoint);
+}
+
 void Refiner::restore(Checkpoint checkpoint) {
+  const bool has_open_layer = restore_common(checkpoint);
+  if (has_open_layer) updater().restore(std::move(checkpoint));
+}
+
+void Refiner::restore_with(Checkpoint checkpoint, std::optional<Checkpoint> own) {
+  const bool has_open_layer = restore_common(checkpoint);
+  if (has_open_layer && own) updater().restore(std::move(*own));
+}
+
+// All but an open layer; whether there was one.
+bool Refiner::restore_common(Checkpoint& checkpoint) {
   std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()),
                     graph_.parameters().begin());
   best_parameters_ = checkpoint.take<float>("refine.best_parameters");
@@ -380,11 +483,12 @@ void Refiner::restore(Checkpoint checkpoint) {
   start_ = quality_of(checkpoint.get<double>("refine.start", 5));
   current_ = quality_of(checkpoint.get<double>("refine.current", 5));
   best_ = quality_of(checkpoint.get<double>("refine.best", 5));
+  most_accurate_ = quality_of(checkpoint.get<double>("refine.most_accurate", 5));
   std::ranges::copy(checkpoint.get<double>("refine.mu", mu_.size()), mu_.begin());
   const auto reals = checkpoint.get<double>("refine.reals", 3);
   pass_start_objective_ = reals[0];
   seconds_ = reals[1];
-  evaluation_seconds_ = reals[2];
+  set_evaluation_seconds(reals[2]);
   dual_bytes_ = checkpoint.get<std::uint64_t>("refine.dual_bytes", 1)[0];
   const auto counts = checkpoint.get<std::int32_t>("refine.counts", 12);
   started_ = counts[0] != 0;
@@ -399,7 +503,7 @@ void Refiner::restore(Checkpoint checkpoint) {
   move_ = static_cast<std::size_t>(counts[11]);
   if (sweeper_) sweeper_->restore(checkpoint);
   if (counts[8] != 0) end_ = static_cast<RefineEnd>(counts[8] - 1);
-  if (counts[7] != 0) updater_->restore(std::move(checkpoint));
+  return counts[7] != 0;
 }
 
 }  // namespace lwsvm

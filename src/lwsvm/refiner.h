@@ -9,7 +9,8 @@
 //
 // With Moves::layers every layer in turn, output to input: a pass, as in the paper. The objective F is lower
 // after every accepted move: checked, every time, by the evaluator that also reports it. After every move the
-// network is looked at on the validation part, and the best one seen is kept.
+// network is looked at on the validation part, and the best one seen is kept: of those that are as accurate
+// there as the most accurate one, but for chance, the one with the lowest F.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/checkpoint.h"
@@ -45,14 +47,15 @@ Regulariser make_regulariser(const Graph& graph, const RefineOptions& options);
 
 class Refiner {
  public:
-  // `validation` may be null. The graph is changed in place and holds what is kept in the end.
+  // `validation` may be null. The graph is changed in place and holds what is kept in the end. Where a team
+  // refines, `train` and `validation` are this rank's parts, and all else is the same on all ranks.
   Refiner(Graph& graph, const SampleSource& train, const SampleSource* validation, const Loss& loss,
-          const RefineOptions& options, const Threads& threads);
+          const RefineOptions& options, const Threads& threads, Team& team = alone());
 
   // What the network is worth before anything, and how long it took to see that, where the caller knows;
   // before run().
   void set_start(const NetworkQuality& start, double evaluation_seconds);
-  RefineEnd run(RefineObserver& observer);
+  RefineEnd run(RefineObserver& own);
   // Puts the network that is to be kept into the graph: the best one seen after any move, or a better one on
   // the line to it from the start; or, with Keep::last, the last.
   void keep_chosen(double seconds_left = std::numeric_limits<double>::infinity());
@@ -69,16 +72,28 @@ class Refiner {
   int updates() const { return updates_; }
   int rejected() const { return rejected_; }
   int rises() const { return rises_; }  // always 0, but counted
-  double seconds() const { return seconds_ + updater_->seconds() + (sweeper_ ? sweeper_->seconds() : 0); }
+  double seconds() const { return seconds_ + updater().seconds() + (sweeper_ ? sweeper_->seconds() : 0); }
   std::uint64_t dual_bytes() const { return dual_bytes_; }  // the most that an update's dual state took
 
   void save(Checkpoint& checkpoint) const;  // without the graph's structure
   void restore(Checkpoint checkpoint);
+  // Of several ranks each has something to save that the others do not know: the blocks of an open layer.
+  // With the first one's checkpoint every rank restores its own part, or none, if there were other ranks:
+  // then the layer's update begins anew.
+  void save_own(Checkpoint& checkpoint) const;
+  void restore_with(Checkpoint checkpoint, std::optional<Checkpoint> own);
 
  private:
   void keep_frozen_prefix();
+  void keep_features();
+  // The one for the move under way, or that was the last.
+  const LayerUpdater& updater() const {
+    return feature_updater_ && move_ == kLastLayer ? *feature_updater_ : *updater_;
+  }
+  LayerUpdater& updater() { return const_cast<LayerUpdater&>(std::as_const(*this).updater()); }
   NetworkQuality quality(const LossSums& training);  // of what is in the graph
   void begin();
+  void set_evaluation_seconds(double seconds);
   bool passes_done() const;
   std::size_t next_move() const;
   std::optional<MoveResult> make_move(RefineObserver& observer);
@@ -86,32 +101,40 @@ class Refiner {
   std::optional<MoveResult> update_layer(RefineObserver& observer);
   void take_stock(MoveResult& result);
   void remember_best();
+  bool is_to_be_kept(const NetworkQuality& network) const;
   bool is_better(const NetworkQuality& a, const NetworkQuality& b) const;
   bool is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const;
   std::optional<RefineEnd> reason_to_end();
   std::optional<RefineEnd> finish_pass();
   void restore_centre(Checkpoint& checkpoint);
+  bool restore_common(Checkpoint& checkpoint);
   void search_line(double seconds_left);
   bool time_for_a_move(std::size_t move, RefineObserver& observer) const;
+  static constexpr std::size_t kLastLayer = 1;  // as MoveChooser numbers it: the first of layers_
+
   const SampleSource& judged() const { return judged_ ? *judged_ : *train_; }
   bool in_turn() const { return options_.moves == Moves::layers || options_.mode == RefineMode::paper; }
 
   Graph& graph_;
+  Team& team_;
   const Loss& loss_;
   RefineOptions options_;
   Threads threads_;
   std::vector<int> layers_;  // output to input
   Regulariser regulariser_;
   int from_ = -1;  // the node that samples enter at: what comes before it is frozen
-  std::unique_ptr<PrefixSource> train_prefix_, validation_prefix_;
-  const SampleSource* train_;           // values of that node
+  std::unique_ptr<SampleSource> train_prefix_, validation_prefix_;
+  const SampleSource* train_;            // values of that node
+  std::int64_t validation_samples_ = 0;  // of all ranks, as the next
+  std::int64_t train_samples_ = 0, judged_samples_ = 0;
   const SampleSource* validation_;      // null: none
   std::optional<SampleSubset> judged_;  // what F is taken over, if not all of train_
   std::optional<Evaluator> evaluator_;
-  std::optional<LayerUpdater> updater_;
+  std::unique_ptr<Features> features_;                     // null: none are kept
+  std::optional<LayerUpdater> updater_, feature_updater_;  // the second: of the last layer, from its features
   std::optional<Sweeper> sweeper_;
   MoveChooser chooser_;
-  double evaluation_seconds_ = 0;
+  double evaluation_seconds_ = 0, feature_evaluation_seconds_ = 0;
   double pass_seconds_ = 0;  // of one pass of a sweep, as last seen
 
   bool started_ = false;
@@ -126,7 +149,8 @@ class Refiner {
   std::vector<double> mu_;  // per layer
   std::vector<float> best_parameters_;
   std::vector<float> start_parameters_;
-  NetworkQuality best_;
+  NetworkQuality best_;           // to be kept
+  NetworkQuality most_accurate_;  // on the validation part, ties by loss
   int best_move_ = 0;
   double kept_share_ = 1;
   int since_best_ = 0;              // moves, or passes, since there was a better network

@@ -27,11 +27,13 @@ constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
 // pass. The last one takes what is left but for an update of every layer; but for little, if these would take
 // more than half of it.
 constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.9, kGreatestLayerShare = 0.5;
-constexpr double kUsualVisits = 8;  // per sample, of a layer's update
+constexpr double kSolveShare = 0.02;  // of the time, for an SVM layer
+constexpr double kUsualVisits = 8;    // per sample, of a layer's update
 // A sweep that falls behind its time comes down faster.
 constexpr double kLateness = 1.1;
 
-constexpr double kAveragedShare = 0.25;  // of a sweep: about what the average is over
+constexpr double kAsGoodAsNothing = 1e-3;  // left of the radius
+constexpr double kAveragedShare = 0.25;    // of a sweep: about what the average is over
 
 std::vector<int> nodes_of(const Regulariser& regulariser) {
   std::vector<int> nodes;
@@ -46,8 +48,13 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
 }
 
 const SampleSource& judging_source(const RefineContext& context) {
-  return context.validation && context.validation->size() >= kLeastJudgeSamples ? *context.validation
+  return context.validation && context.validation_samples >= kLeastJudgeSamples ? *context.validation
                                                                                 : context.train;
+}
+
+// Of so many samples of all ranks.
+std::int64_t own_part(const RefineContext& context, std::int64_t samples) {
+  return part_size(samples, context.team.rank(), context.team.size());
 }
 
 LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restrict w,
@@ -59,40 +66,49 @@ LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restr
 
 struct Sweeper::Run {
   std::uint64_t number = 0;
+  bool is_short = false;  // one of the race
   std::uint64_t pass = 0;
   std::vector<std::int32_t> order;  // of this pass
   std::int64_t position = 0;        // samples done in this pass
   std::uint64_t steps = 0, planned_steps = 1;
   double planned_seconds = std::numeric_limits<double>::infinity();
+  double reserve = 0;          // seconds that must be left in the end
   double loss = 0, gamma = 0;  // summed over steps
   std::vector<float> start;    // the covered weights to go back to
   std::vector<float> average;  // of the last iterates
   bool last_is_better = false;
   double earlier_seconds = 0;
+  std::optional<double> seen_seconds;  // of several ranks: the first one's, as all must see the same
   Stopwatch watch{};
 
   double seconds() const { return earlier_seconds + watch.seconds(); }
+  void look_at_clock(Team& team) {
+    if (!team.is_alone() && std::isfinite(planned_seconds)) seen_seconds = of_first(team, seconds());
+  }
   double progress() const {
     return std::max(static_cast<double>(steps) / static_cast<double>(planned_steps),
-                    seconds() / planned_seconds);
+                    seen_seconds.value_or(seconds()) / planned_seconds);
   }
 };
 
 Sweeper::Sweeper(const RefineContext& context)
     : context_(context),
+      samples_(context.options.sweep_samples ? *context.options.sweep_samples : context.train),
       graph_(context.graph),
       runner_(context.graph, context.threads,
               {.learn = nodes_of(context.regulariser), .training = false, .from = context.from}),
-      probe_(context.train,
-             random_samples(context.train.size(), std::min(kProbeSamples, context.judged.size()),
+      probe_(context.train, random_samples(context.train.size(),
+                                           own_part(context, std::min(kProbeSamples, context.judged_samples)),
+                                           context.options.seed, kProbeStream)),
+      judge_(judging_source(context),
+             random_samples(judging_source(context).size(), own_part(context, kJudgeSamples),
                             context.options.seed, kProbeStream)),
-      judge_(judging_source(context), random_samples(judging_source(context).size(), kJudgeSamples,
-                                                     context.options.seed, kProbeStream)),
-      constant_answer_(constant_answer(judge_, context.loss)),
+      constant_answer_(constant_answer(judge_, context.loss, context.team)),
       smoothed_loss_(context.loss),
       step_(context.regulariser, ranges_of(context.regulariser), context.graph.parameters().size(),
             context.threads),
-      delta_(context.graph.parameters().size(), 0.0f) {}
+      delta_(context.graph.parameters().size(), 0.0f),
+      exchange_(context.team) {}
 
 Sweeper::~Sweeper() = default;
 
@@ -113,8 +129,9 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
     observer.on_sweep_progress({run.progress(), run.loss / steps, run.gamma / steps, eta});
     observer.on_safe_point();
     if (observer.stop_requested()) return std::nullopt;
-    out_of_time = observer.seconds_left() < context_.reserve();
+    out_of_time = observer.seconds_left() < run.reserve + step_seconds();
   }
+  const bool came_down = part_left(run.progress()) < kAsGoodAsNothing;
   choose_candidate();
 
   MoveResult result;
@@ -128,7 +145,8 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   update.gamma = run.gamma / static_cast<double>(std::max<std::uint64_t>(1, run.steps));
   update.epochs = std::max(1, static_cast<int>(std::lround(passes)));
   update.work = passes * flops_per_pass();
-  const LossSums training = loss_on(context_.judged);
+  const LossSums training =
+      context_.features ? context_.features->evaluate_training(context_.loss) : loss_on(context_.judged);
   const double objective = objective_of(training);
   update.actual = current.objective - objective;
   if (objective < current.objective) {
@@ -141,7 +159,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
     step_.forget_direction();
     eta_ = std::max(eta_ / kRadiusStep, kLeastRadius);
   }
-  if (out_of_time) update.reason += ", cut short: time is up";
+  if (out_of_time && !came_down) update.reason += ", cut short: time is up";
   update.seconds = run.seconds();
   last_passes_ = passes;
   run_.reset();
@@ -152,7 +170,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
 double Sweeper::passes_for_layers() const {
   double flops = 0;
   for (const Regulariser::Layer& layer : context_.regulariser.layers())
-    flops += context_.update_flops(layer.node, kUsualVisits * static_cast<double>(context_.train.size()));
+    flops += context_.update_flops(layer.node, kUsualVisits * static_cast<double>(context_.train_samples));
   return flops / flops_per_pass();
 }
 
@@ -174,41 +192,59 @@ void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_lef
   run_->number = number;
   run_->planned_steps = static_cast<std::uint64_t>(
       std::max(1.0, std::ceil(passes * static_cast<double>(pass_size()) / static_cast<double>(kBatch))));
-  // It must have come down before its own judgement is due: cut off while eta is large, it would be lost.
-  if (std::isfinite(seconds_left))
+  run_->reserve = context_.reserve();
+  if (std::isfinite(seconds_left)) {
+    // The features that it leaves are worth an SVM layer, which is solved in no time.
+    if (context_.features && context_.options.moves == Moves::automatic)
+      run_->reserve += kSolveShare * seconds_left;
+    // It must have come down before its own judgement is due: cut off while eta is large, it would be lost.
     run_->planned_seconds = std::max(
-        0.0, std::min(kLateness * seconds_left * passes / passes_left, seconds_left - context_.reserve()));
-  run_->order = order_of_pass(number, 0);
+        0.0, std::min(kLateness * seconds_left * passes / passes_left, seconds_left - run_->reserve));
+  }
+  run_->look_at_clock(context_.team);
+  run_->order = order_of_pass(*run_);
   run_->start = run_->average = covered();
 }
 
-// A random order and, where samples have copies, one copy of each.
-std::vector<std::int32_t> Sweeper::order_of_pass(std::uint64_t number, std::uint64_t pass) const {
-  const std::uint64_t name = (number << 20) + pass;
-  Random random(context_.options.seed, kOrderStream, name);
-  std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(pass_size()), random);
-  const std::int64_t copies = context_.train.copies();
-  if (copies == 1) return order;
-  Random copy(context_.options.seed, kCopyStream, name);
+// The part of a pass's samples in whose place any of their copies, themselves included, may be drawn.
+double Sweeper::copied_share(const Run& run) const {
+  if (!context_.options.sweep_samples) return 1;  // copies count in F like all samples
+  if (run.is_short) return 0;
+  const double steps_of_a_pass = std::ceil(static_cast<double>(pass_size()) / static_cast<double>(kBatch));
+  return part_left(static_cast<double>(run.pass) * steps_of_a_pass / static_cast<double>(run.planned_steps));
+}
+
+// Of this rank's samples.
+std::vector<std::int32_t> Sweeper::order_of_pass(const Run& run) const {
+  const std::uint64_t name = (run.number << 20) + run.pass;
+  const std::uint64_t seed = context_.options.seed + (static_cast<std::uint64_t>(context_.team.rank()) << 32);
+  Random random(seed, kOrderStream, name);
+  const std::int64_t samples = context_.train.size() / context_.train.copies();
+  std::vector<std::int32_t> order = random_permutation(static_cast<std::size_t>(samples), random);
+  const std::int64_t copies = samples_.copies();
+  const double share = copied_share(run);
+  if (copies == 1 || share == 0) return order;
+  Random copy(seed, kCopyStream, name);
   for (std::int32_t& sample : order)
-    sample += static_cast<std::int32_t>(
-        static_cast<std::int64_t>(copy.below(static_cast<std::uint64_t>(copies))) * pass_size());
+    if (share == 1 || copy.uniform() < share)
+      sample += static_cast<std::int32_t>(
+          static_cast<std::int64_t>(copy.below(static_cast<std::uint64_t>(copies))) * samples);
   return order;
 }
 
 // One batch, all layers, with what is left of the radius and of the temperature. Returns that radius.
 double Sweeper::take_step(double eta) {
+  const Stopwatch watch;
   Run& run = *run_;
   const double left = part_left(run.progress());
   smoothed_loss_.set_temperature(left * temperature_);
-  if (run.position == std::ssize(run.order)) {
-    run.order = order_of_pass(run.number, ++run.pass);
+  if (run.position == pass_size()) {
+    ++run.pass;
+    run.order = order_of_pass(run);
     run.position = 0;
   }
-  const std::int64_t size = std::min(kBatch, std::ssize(run.order) - run.position);
-  const auto batch =
-      std::span(run.order).subspan(static_cast<std::size_t>(run.position), static_cast<std::size_t>(size));
-  const double loss = runner_.differentiate(context_.train, batch, smoothed_loss_, 0, delta_).mean_loss();
+  const std::int64_t size = std::min(kBatch, pass_size() - run.position);
+  const double loss = differentiate(run.order, run.position, size);
   run.gamma += step_.take(graph_.parameters(), delta_, loss, left * eta);
   run.loss += loss;
   run.position += size;
@@ -218,7 +254,49 @@ double Sweeper::take_step(double eta) {
   for (const Regulariser::Layer& layer : context_.regulariser.layers())
     average_in(layer.range.size, static_cast<float>(std::min(1.0, share)),
                graph_.parameters().data() + layer.range.begin, run.average.data() + layer.packed);
+  run.look_at_clock(context_.team);
+  if (context_.team.is_alone()) step_seconds_ = watch.seconds();
   return left * eta;
+}
+
+// A step goes forward and back, which is about three looks at its samples. Several ranks go by that alone:
+// each would see another time.
+double Sweeper::step_seconds() const {
+  if (step_seconds_ > 0) return step_seconds_;
+  return 3 * context_.evaluation_seconds * static_cast<double>(kBatch) /
+         static_cast<double>(std::max<std::int64_t>(1, context_.judged_samples));
+}
+
+// The mean loss of a batch that begins at a position of the pass, and its gradient. Each rank has its share
+// of the pass, and of each batch what falls on that share; their gradients are added up.
+double Sweeper::differentiate(std::span<const std::int32_t> order, std::int64_t position, std::int64_t size) {
+  const std::int64_t own = std::ssize(order), begin = own * position / pass_size(),
+                     end = own * (position + size) / pass_size();
+  const auto batch = order.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  LossSums sums;
+  if (!batch.empty()) sums = runner_.differentiate(samples_, batch, smoothed_loss_, 0, delta_);
+  if (context_.team.is_alone()) return sums.mean_loss();
+
+  const double mine[] = {sums.loss, static_cast<double>(batch.size())};
+  const std::vector<double> all = gather(context_.team, mine);
+  double loss = 0, samples = 0;
+  for (std::size_t k = 0; k < all.size(); k += 2) {
+    loss += all[k];
+    samples += all[k + 1];
+  }
+  std::vector<double> shares;
+  for (std::size_t k = 0; k < all.size(); k += 2) shares.push_back(all[k + 1] / samples);
+  packed_.assign(static_cast<std::size_t>(context_.regulariser.size()), 0.0f);
+  const auto for_layers = [&](const auto& copy) {
+    for (const Regulariser::Layer& layer : context_.regulariser.layers())
+      copy(delta_.data() + layer.range.begin, packed_.data() + layer.packed, layer.range.size);
+  };
+  if (!batch.empty())
+    for_layers([](float* delta, float* packed, std::int64_t count) { std::copy_n(delta, count, packed); });
+  exchange_.scatter(packed_);
+  exchange_.combine(shares, packed_);
+  for_layers([](float* delta, float* packed, std::int64_t count) { std::copy_n(packed, count, delta); });
+  return loss / samples;
 }
 
 // Of the last iterate and the average the one with the lower F on the probe, as it will be stored, is put
@@ -248,11 +326,13 @@ bool Sweeper::short_run(std::uint64_t number, double eta, double batches, std::s
   step_.forget();
   run_ = std::make_unique<Run>();
   run_->number = (kRaceStream << 20) + number;
-  run_->order = order_of_pass(run_->number, 0);
+  run_->is_short = true;
+  run_->order = order_of_pass(*run_);
   run_->average.assign(start.begin(), start.end());
   run_->planned_steps = static_cast<std::uint64_t>(batches);
   bool stopped = observer.stop_requested();  // of many passes even a short run is long
-  while (run_->steps < run_->planned_steps && observer.seconds_left() > 2 * context_.reserve() && !stopped) {
+  while (run_->steps < run_->planned_steps && !stopped &&
+         observer.seconds_left() > 2 * context_.reserve() + step_seconds()) {
     take_step(eta);
     stopped = observer.stop_requested();
   }
@@ -279,7 +359,8 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     const LossSums sums = loss_on(judge_);
     const double longer = objective_of(sums);
     const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;
-    const ShortRun found{objective_ahead(shorter, longer, affordable / batches),
+    // What a run loses at first and then makes good is no trend.
+    const ShortRun found{objective_ahead(std::min(shorter, at_start), longer, affordable / batches),
                          constant_answer_.is_beaten_by(sums), last};
     observer.on_race(eta, found.objective);
     if (found.alive && longer < lowest) {
@@ -351,14 +432,16 @@ void Sweeper::restore(const Checkpoint& checkpoint) {
   run_ = std::make_unique<Run>();
   run_->number = counts[0];
   run_->pass = counts[1];
-  run_->order = order_of_pass(run_->number, run_->pass);
   run_->position = static_cast<std::int64_t>(counts[2]);
   run_->steps = counts[3];
   run_->planned_steps = counts[4];
+  run_->order = order_of_pass(*run_);
   run_->loss = sums[0];
   run_->gamma = sums[1];
   run_->earlier_seconds = sums[2];
   run_->planned_seconds = sums[3];
+  run_->reserve = context_.reserve();
+  run_->look_at_clock(context_.team);
   const auto start = checkpoint.get<float>("sweep.start", size);
   const auto average = checkpoint.get<float>("sweep.average", size);
   run_->start.assign(start.begin(), start.end());

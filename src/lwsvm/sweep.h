@@ -15,7 +15,10 @@
 // from all of them, weighed by how wrong each is; at the end of the sweep only the hinge counts. Batch norm
 // stays frozen.
 //
-// Where samples have transformed copies (--augment), every pass draws one copy of each.
+// Where samples have transformed copies that count in F (--augment), every pass draws one copy of each.
+// Copies that do not count, such as mirrored images (RefineOptions::sweep_samples), are drawn as often as the
+// samples themselves at first, and more and more seldom as eta comes down: what F is over has the last word.
+// The race, which asks what is best for F, does without them.
 #pragma once
 
 #include <cstdint>
@@ -68,16 +71,20 @@ class Sweeper {
   std::pair<double, bool> next_length(double passes_left) const;
   double passes_for_layers() const;
   double take_step(double eta);
+  double differentiate(std::span<const std::int32_t> order, std::int64_t position, std::int64_t size);
   void choose_candidate();
   LossSums loss_on(const SampleSource& samples);  // of what is in the graph
   double objective_of(const LossSums& sums) const;
-  std::vector<std::int32_t> order_of_pass(std::uint64_t number, std::uint64_t pass) const;
+  std::vector<std::int32_t> order_of_pass(const Run& run) const;
+  double copied_share(const Run& run) const;
   void set_covered(std::span<const float> weights);
   std::vector<float> covered() const;
+  double step_seconds() const;  // about, of the next step
   double flops_per_pass() const { return 3 * static_cast<double>(pass_size()) * context_.flops_per_sample(); }
-  std::int64_t pass_size() const { return context_.train.size() / context_.train.copies(); }
+  std::int64_t pass_size() const { return context_.train_samples / context_.train.copies(); }
 
   RefineContext context_;
+  const SampleSource& samples_;  // with their copies
   Graph& graph_;
   BatchRunner runner_;
   SampleSubset probe_;              // of the training part
@@ -85,10 +92,12 @@ class Sweeper {
   ConstantAnswer constant_answer_;  // on the judge
   Loss smoothed_loss_;
   ProximalStep step_;
-  std::vector<float> delta_;
-  double eta_ = 0;          // 0: not known yet
-  double last_passes_ = 0;  // of the last sweep; 0: there was none
-  double temperature_ = 0;  // of the loss when a sweep begins
+  std::vector<float> delta_, packed_;
+  VectorExchange exchange_;
+  double step_seconds_ = 0;  // of the last step, if alone
+  double eta_ = 0;           // 0: not known yet
+  double last_passes_ = 0;   // of the last sweep; 0: there was none
+  double temperature_ = 0;   // of the loss when a sweep begins
   bool has_grown_ = false;
   std::unique_ptr<Run> run_;
 };

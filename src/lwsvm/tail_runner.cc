@@ -47,7 +47,6 @@ TailRunner::TailRunner(const Graph& network, const Tail& tail, const SampleSourc
     buffers.outputs.resize(static_cast<std::size_t>(kLayerChunk * layer_.output_size()));
     std::fill(buffers.inputs.begin(), buffers.inputs.end(), 0.0f);
     buffers.scratch.resize(layer_.scratch_floats());
-    buffers.packed.resize(layer_.packed_floats());
     buffers_.push_back(std::move(buffers));
   }
   record_at_anchor(weights_of(network, tail.open_node), options.memory);
@@ -121,11 +120,7 @@ const float* TailRunner::backward(int worker) {
 
 void TailRunner::slope_rows(const float* slopes, std::size_t count, float* rows, int worker) {
   WorkerBuffers& l = buffers(worker);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    layer_.slope_row(l.inputs.data() + at * layer_.input_size(), slopes + at * layer_.output_size(),
-                     rows + at * layer_.dimension(), l.packed.data(), l.scratch.data());
-  }
+  layer_.slope_rows(l.inputs.data(), slopes, count, rows, l.scratch.data());
 }
 
 }  // namespace lwsvm

@@ -37,7 +37,7 @@ class TailRunner {
 
   struct WorkerBuffers {
     AlignedBuffer<float> inputs, outputs;  // z and u of the chunk
-    AlignedBuffer<float> scratch, packed;
+    AlignedBuffer<float> scratch;
     std::vector<float*> targets;
     Workspace workspace;
   };

@@ -11,13 +11,13 @@ namespace lwsvm {
 namespace {
 
 constexpr double kFirstRadius = 1e-3;
-constexpr double kNearlyAsGood = 0.95, kNothing = 1e-6;
+constexpr double kNearlyAsGood = 0.95, kClearlyLess = 0.99, kNothing = 1e-6;
 
 }  // namespace
 
 // Scores of zero cost max_y Delta(y, y_i) on every sample; a lead of 1 for the most frequent class, of share
 // p, costs twice the margin on all others and nothing on its own (exact for the 0-1 margin).
-ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
+ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss, Team& team) {
   std::vector<double> counts(static_cast<std::size_t>(loss.classes()), 0.0);
   double margins = 0;
   for (std::int64_t i = 0; i < source.size(); ++i) {
@@ -28,7 +28,9 @@ ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss) {
       largest = std::max(largest, static_cast<double>(loss.margins()(y, label)));
     margins += largest;
   }
-  const auto samples = static_cast<double>(std::max<std::int64_t>(1, source.size()));
+  add_up(team, counts);
+  margins = sum(team, margins);
+  const auto samples = static_cast<double>(std::max<std::int64_t>(1, sum(team, source.size())));
   const double share = *std::max_element(counts.begin(), counts.end()) / samples;
   if (loss.kind() == LossKind::hinge) return {margins / samples * std::min(1.0, 2 * (1 - share)), share};
   double entropy = 0;
@@ -50,25 +52,26 @@ std::optional<double> race_for_radius(double objective_at_start,
                                       const std::function<std::optional<ShortRun>(double radius)>& run) {
   std::map<double, double> gains;
   bool over = false;
-  double best = -std::numeric_limits<double>::infinity();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double best = -infinity;
   const auto gain_with = [&](double radius) -> std::optional<double> {
     const std::optional<ShortRun> found = run(radius);
     if (!found) return std::nullopt;
     over = over || found->last;
     const bool counts = found->alive && std::isfinite(found->objective);
-    return gains[radius] =
-               counts ? objective_at_start - found->objective : -std::numeric_limits<double>::infinity();
+    return gains[radius] = counts ? objective_at_start - found->objective : -infinity;
   };
   const auto explore = [&](double factor) {
     for (double radius = kFirstRadius * factor; radius >= kLeastRadius && radius <= kGreatestRadius;
          radius *= factor) {
       const std::optional<double> gain = gain_with(radius);
       if (!gain) return false;
-      // On to larger ones while they are clearly better, to smaller ones while they are nearly as good, or
-      // until something is gained, unless they do nothing.
-      const double needed = factor > 1 ? best / kNearlyAsGood : kNearlyAsGood * best;
-      const bool goes_on =
-          best > 0 ? *gain > needed : *gain > best || (factor < 1 && *gain < -kNothing * objective_at_start);
+      // On to larger ones while they are clearly better, or lose clearly less; to smaller ones while they are
+      // nearly as good, or until something is gained, unless they do nothing.
+      const double needed = best > 0 ? best / kNearlyAsGood : kClearlyLess * best;
+      const bool goes_on = factor > 1 ? *gain > needed
+                           : best > 0 ? *gain > kNearlyAsGood * best
+                                      : *gain > best || *gain < -kNothing * objective_at_start;
       best = std::max(best, *gain);
       if (!goes_on || over) break;
     }

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "base/sample_source.h"
+#include "base/team.h"
 #include "net/loss.h"
 
 namespace lwsvm {
@@ -30,7 +31,8 @@ struct ConstantAnswer {
     return sums.mean_loss() < loss || sums.accuracy() > accuracy;
   }
 };
-ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss);
+// Over the samples of all ranks.
+ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss, Team& team = alone());
 
 struct ShortRun {
   double objective = 0;  // on a probe, or what it promises to be there

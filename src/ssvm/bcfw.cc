@@ -14,16 +14,21 @@ void BcfwOptions::validate() const {
   schedule.validate();
 }
 
+// A random order of its own for each rank; that of a rank that is alone is the plain one.
 BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
-                       const Threads& threads, std::vector<float> centre)
+                       const Threads& threads, std::vector<float> centre, Team& team)
     : blocks_(blocks),
       options_((options.validate(), options)),
-      state_(blocks.samples(), std::move(anchor), options.lambda, std::max(options.mu, options.first_mu),
-             threads, std::move(centre)),
+      team_(team),
+      blocks_of_all_(static_cast<double>(sum(team, blocks.blocks()))),
+      state_(sum(team, blocks.samples()), std::move(anchor), options.lambda,
+             std::max(options.mu, options.first_mu), threads, std::move(centre)),
       average_(options.average ? blocks.dimension() : 0, threads),
       schedule_(blocks.blocks(), options.schedule),
-      random_(options.seed),
-      psi_change_(static_cast<std::size_t>(blocks.dimension())) {
+      random_(options.seed + (static_cast<std::uint64_t>(team.rank()) << 32)),
+      psi_change_(static_cast<std::size_t>(blocks.dimension())),
+      rounds_(team, options.rounds, threads) {
+  LWSVM_CHECK(team.is_alone() || !options.schedule.fixed_batches);
   LWSVM_CHECK(state_.dimension() == blocks.dimension());
 }
 
@@ -31,12 +36,12 @@ Summary BcfwSolver::solve(const StoppingOptions& stopping, const Observer& obser
   stopping.validate();
   const Stopwatch watch;
   if (finished_) begin_phase();
-  if (std::isnan(anchor_loss_)) anchor_loss_ = blocks_.mean_loss(WeightVector(state_.anchor()).view());
+  if (std::isnan(anchor_loss_)) anchor_loss_ = mean_loss(WeightVector(state_.anchor()).view());
 
   while (true) {
     if (!schedule_.in_epoch()) begin_epoch();
-    while (schedule_.has_batch()) {
-      if (!improve_next_batch()) {
+    while (has_batch()) {
+      if (!(team_.is_alone() ? improve_next_batch() : improve_next_round())) {
         finished_ = 1;
         return summary(StopReason::overflow, watch.seconds());
       }
@@ -77,9 +82,13 @@ void BcfwSolver::approach_mu() {
 }
 
 void BcfwSolver::begin_epoch() {
-  const double samples_per_block =
-      static_cast<double>(blocks_.samples()) / static_cast<double>(blocks_.blocks());
+  const double samples_per_block = static_cast<double>(state_.samples()) / blocks_of_all_;
   schedule_.begin_epoch(random_, last_gap_ * samples_per_block);
+  if (!team_.is_alone()) {
+    round_ = 0;
+    rounds_in_epoch_ =
+        static_cast<std::uint64_t>(rounds_.rounds_of(schedule_.length(), schedule_.batch_size()));
+  }
   epoch_gap_ = 0;
   dual_at_epoch_start_ = state_.dual();
 }
@@ -91,13 +100,31 @@ bool BcfwSolver::improve_next_batch() {
   gaps_.resize(batch.size());
   const BatchReport report = blocks_.improve(batch, state_, psi_change_, gaps_);
   if (!std::isfinite(report.gap)) return false;
-  state_.move(psi_change_, report.offset_change);
-  if (!std::isfinite(state_.dual())) return false;
-  if (options_.average) average_.add(psi_change_);
-  epoch_gap_ += report.gap / static_cast<double>(blocks_.samples());
+  if (!follow(report.gap, report.offset_change)) return false;
   mean_step_ = report.mean_step;
   visits_ += batch.size();
   schedule_.finish_batch(gaps_);
+  return true;
+}
+
+// Each rank visits its share of what it has to visit in this epoch, so that all come to its end together.
+bool BcfwSolver::improve_next_round() {
+  ++round_;
+  const auto end = static_cast<std::uint64_t>(schedule_.length()) * round_ / rounds_in_epoch_;
+  const RoundReport report = rounds_.improve(blocks_, schedule_, end, state_, psi_change_);
+  if (!std::isfinite(report.gap)) return false;
+  if (!follow(report.gap, report.offset_change)) return false;
+  mean_step_ = report.mean_step;
+  visits_ += report.visits;
+  return true;
+}
+
+// The blocks have moved: so do w, the dual and the average. False: they are not finite any more.
+bool BcfwSolver::follow(double gap, double offset_change) {
+  state_.move(psi_change_, offset_change);
+  if (!std::isfinite(state_.dual())) return false;
+  if (options_.average) average_.add(psi_change_);
+  epoch_gap_ += gap / static_cast<double>(state_.samples());
   return true;
 }
 
@@ -133,16 +160,21 @@ Summary BcfwSolver::check_stopping(const StoppingOptions& stopping, bool& over) 
 }
 
 void BcfwSolver::certify(Summary& result) {
-  result.mean_loss = blocks_.mean_loss(state_.weights());
+  result.mean_loss = mean_loss(state_.weights());
   result.primal = state_.regulariser() + result.mean_loss;
   result.gap = result.primal - result.dual;
   result.certified = true;
 }
 
+double BcfwSolver::fraction_done() const {
+  if (team_.is_alone()) return schedule_.fraction_done();
+  return rounds_in_epoch_ > 0 ? static_cast<double>(round_) / static_cast<double>(rounds_in_epoch_) : 1;
+}
+
 // What this epoch has gathered, and for the blocks still to come what the last epoch saw.
 double BcfwSolver::gap_estimate() const {
   if (!schedule_.in_epoch()) return last_gap_;
-  const double done = schedule_.fraction_done();
+  const double done = fraction_done();
   if (last_gap_ == 0) return done > 0 ? epoch_gap_ / done : 0;
   return epoch_gap_ + (1 - done) * last_gap_;
 }
@@ -150,7 +182,7 @@ double BcfwSolver::gap_estimate() const {
 SolveProgress BcfwSolver::progress(bool epoch_end, double seconds) const {
   SolveProgress now;
   now.epoch = static_cast<int>(epoch_);
-  now.epoch_fraction = schedule_.in_epoch() ? schedule_.fraction_done() : 0;
+  now.epoch_fraction = schedule_.in_epoch() ? fraction_done() : 0;
   now.epoch_end = epoch_end;
   now.visits = visits_;
   now.dual = state_.dual();
@@ -210,6 +242,9 @@ void BcfwSolver::visit(StateArchive& archive) {
   archive.scalar("solver.last_gap", last_gap_);
   archive.scalar("solver.dual_at_epoch_start", dual_at_epoch_start_);
   archive.scalar("solver.mean_step", mean_step_);
+  if (team_.is_alone()) return;
+  archive.scalar("solver.round", round_);
+  archive.scalar("solver.rounds_in_epoch", rounds_in_epoch_);
 }
 
 }  // namespace lwsvm

@@ -26,6 +26,7 @@
 #include "ssvm/averaging.h"
 #include "ssvm/block_ascent.h"
 #include "ssvm/dual_state.h"
+#include "ssvm/rounds.h"
 #include "ssvm/schedule.h"
 #include "ssvm/stopping.h"
 
@@ -38,6 +39,7 @@ struct BcfwOptions {
   ScheduleOptions schedule;
   bool average = true;
   std::uint64_t seed = 0;
+  RoundOptions rounds;  // where there are several ranks
 
   void validate() const;
 };
@@ -70,9 +72,10 @@ struct Summary {
 class BcfwSolver {
  public:
   // The blocks are looked at and must outlive the solver. The anchor is w_t; zeros for a plain SVM. An empty
-  // centre of the regulariser is zero.
+  // centre of the regulariser is zero. Where a team works on the problem, the blocks are this rank's own, and
+  // all else is the same on all ranks, which call the same methods (rounds.h).
   BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const BcfwOptions& options,
-             const Threads& threads, std::vector<float> centre = {});
+             const Threads& threads, std::vector<float> centre = {}, Team& team = alone());
 
   Summary solve(const StoppingOptions& stopping, const Observer& observer = {});
 
@@ -80,7 +83,8 @@ class BcfwSolver {
   Weights weights() const { return state_.weights(); }
   // The weighted average of the iterates, empty with average = false.
   std::vector<double> average_weights() const;
-  double primal_at(const Weights& w) { return state_.regulariser_at(w.exact) + blocks_.mean_loss(w); }
+  double mean_loss(const Weights& w) { return mean_loss_of_all(team_, blocks_, w); }
+  double primal_at(const Weights& w) { return state_.regulariser_at(w.exact) + mean_loss(w); }
 
   // Keeps the dual; the average begins anew, being of iterates for another objective.
   void set_regularisation(double lambda, double mu);
@@ -94,7 +98,11 @@ class BcfwSolver {
   bool at_final_mu() const { return state_.mu() == options_.mu; }
   void approach_mu();
   void begin_epoch();
+  bool has_batch() const { return team_.is_alone() ? schedule_.has_batch() : round_ < rounds_in_epoch_; }
+  double fraction_done() const;
   bool improve_next_batch();  // false: the numbers have overflowed
+  bool improve_next_round();  // the same of all ranks together
+  bool follow(double gap, double offset_change);
   void finish_epoch();
   double gap_estimate() const;
   SolveProgress progress(bool epoch_end, double seconds) const;
@@ -104,6 +112,8 @@ class BcfwSolver {
 
   BlockAscent& blocks_;
   BcfwOptions options_;
+  Team& team_;
+  double blocks_of_all_;
   DualState state_;
   IterateAverage average_;
   Schedule schedule_;
@@ -112,6 +122,8 @@ class BcfwSolver {
   std::vector<double> gaps_;
 
   double anchor_loss_ = std::numeric_limits<double>::quiet_NaN();
+  Rounds rounds_;
+  std::uint64_t round_ = 0, rounds_in_epoch_ = 0;        // where there are several ranks
   std::uint64_t epoch_ = 0, visits_ = 0, finished_ = 0;  // of this phase
   double epoch_gap_ = 0;                                 // 1/N sum of the gaps gathered in this epoch
   double last_gap_ = 0;                                  // the same of the last whole epoch

@@ -33,6 +33,11 @@ class BlockAscent {
   virtual BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
                               std::span<float> psi_change, std::span<double> gaps) = 0;
 
+  // For rounds of many ranks (rounds.h). Between the two every block is improved at most once; then each goes
+  // back all but `share` of its way.
+  virtual void begin_round() = 0;
+  virtual void finish_round(double share) = 0;
+
   virtual double mean_loss(const Weights& w) = 0;  // 1/N sum_i H_i(w)
   virtual void visit(StateArchive& archive) = 0;
   virtual std::uint64_t block_bytes() const = 0;

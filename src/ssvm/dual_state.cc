@@ -81,7 +81,7 @@ DualState::DualState(std::int64_t samples, std::vector<float> anchor, double lam
 
 void DualState::move(std::span<const float> psi_change, double offset_change) {
   LWSVM_CHECK(psi_change.size() == psi_.size());
-  const double rho = shrink(), kappa = dual_scale();
+  const double rho = shrink(), kappa = this->kappa();
   const auto products =
       sum_over_ranges<InnerProducts>(threads_, dimension(), [&](std::int64_t begin, std::int64_t end) {
         if (centre_.empty())
@@ -105,14 +105,14 @@ void DualState::recompute() {
 }
 
 double DualState::dual() const {
-  const double kappa = dual_scale(), stiffness = lambda_ + mu_;
+  const double kappa = this->kappa(), stiffness = lambda_ + mu_;
   const double offsets = centre_.empty() ? offset_sum_ : offset_sum_ + centre_psi_;
   return -0.5 * stiffness * kappa * kappa * psi_psi_ + mu_ * kappa * shift_psi_ +
          offsets / static_cast<double>(samples_) + 0.5 * lambda_ * mu_ / stiffness * shift_shift_;
 }
 
 double DualState::regulariser() const {
-  const double rho = shrink(), kappa = dual_scale(), rest = 1.0 - rho;
+  const double rho = shrink(), kappa = this->kappa(), rest = 1.0 - rho;
   const double norm = rho * rho * shift_shift_ - 2 * rho * kappa * shift_psi_ + kappa * kappa * psi_psi_;
   const double distance =
       rest * rest * shift_shift_ + 2 * rest * kappa * shift_psi_ + kappa * kappa * psi_psi_;
@@ -141,7 +141,7 @@ void DualState::set_regularisation(double lambda, double mu) {
 
 std::vector<double> DualState::weights_of(std::span<const double> psi) const {
   LWSVM_CHECK(psi.size() == psi_.size());
-  const double rho = shrink(), kappa = dual_scale();
+  const double rho = shrink(), kappa = this->kappa();
   std::vector<double> w(psi.size());
   for (std::size_t j = 0; j < w.size(); ++j)
     w[j] = centre_.empty() ? rho * anchor_[j] - kappa * psi[j]

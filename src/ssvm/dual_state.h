@@ -40,7 +40,7 @@ class DualState {
   double lambda() const { return lambda_; }
   double mu() const { return mu_; }
   double shrink() const { return mu_ / (lambda_ + mu_); }
-  double dual_scale() const { return 1.0 / (static_cast<double>(samples_) * (lambda_ + mu_)); }
+  double dual_scale() const { return caution_ / (static_cast<double>(samples_) * (lambda_ + mu_)); }
 
   Weights weights() const { return {w_, rounded_}; }
   std::span<const double> psi() const { return psi_; }
@@ -60,10 +60,15 @@ class DualState {
   // c + rho a - kappa psi for another Psi, such as an average.
   std::vector<double> weights_of(std::span<const double> psi) const;
 
+  // While one of several ranks takes steps of its own (rounds.h): they are chosen as if kappa were so many
+  // times as large.
+  void set_caution(double caution) { caution_ = caution; }
+
   void visit(StateArchive& archive);
 
  private:
   void recompute();
+  double kappa() const { return 1.0 / (static_cast<double>(samples_) * (lambda_ + mu_)); }
   double centre(std::size_t j) const { return centre_.empty() ? 0.0 : centre_[j]; }
 
   std::int64_t samples_;
@@ -73,7 +78,7 @@ class DualState {
   Threads threads_;
   std::vector<double> psi_, w_;
   std::vector<float> rounded_;
-  double offset_sum_ = 0;
+  double offset_sum_ = 0, caution_ = 1;
   double psi_psi_ = 0, shift_psi_ = 0, centre_psi_ = 0, shift_shift_ = 0;  // inner products; shift: a
 };
 

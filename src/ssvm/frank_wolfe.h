@@ -29,6 +29,8 @@ class FrankWolfe final : public BlockAscent {
   std::int64_t dimension() const override { return oracle_.dimension(); }
   BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
                       std::span<float> psi_change, std::span<double> gaps) override;
+  void begin_round() override { oracle_.begin_round(); }
+  void finish_round(double share) override { oracle_.finish_round(share); }
   double mean_loss(const Weights& w) override { return oracle_.mean_loss(w); }
   void visit(StateArchive& archive) override { oracle_.visit(archive); }
   std::uint64_t block_bytes() const override { return oracle_.block_bytes(); }

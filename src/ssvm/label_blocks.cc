@@ -1,6 +1,7 @@
 #include "ssvm/label_blocks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -39,6 +40,7 @@ void LabelBlocks::read(std::int64_t sample, std::span<float> point) const {
 
 void LabelBlocks::blend(std::int64_t sample, int label, float step) {
   if (step == 0.0f) return;
+  remember(sample);
   const auto wanted = static_cast<std::uint32_t>(label);
   const bool adds = label != labels_[sample];
   bool added = !adds;
@@ -69,6 +71,7 @@ void LabelBlocks::blend(std::int64_t sample, int label, float step) {
 }
 
 void LabelBlocks::write(std::int64_t sample, std::span<const float> point) {
+  remember(sample);
   std::uint32_t* link = &first_[sample];
   for (int label = 0; label < classes_; ++label) {
     const float weight = point[label];
@@ -85,6 +88,36 @@ void LabelBlocks::write(std::int64_t sample, std::span<const float> point) {
     release(gone);
   }
   pack_if_idle();
+}
+
+void LabelBlocks::begin_round() {
+  earlier_ = {};
+  earlier_.kept = true;
+}
+
+void LabelBlocks::remember(std::int64_t sample) {
+  if (!earlier_.kept) return;
+  earlier_.samples.push_back(sample);
+  for (auto e = first_[sample]; e != kNone; e = entry(e).next) {
+    earlier_.labels.push_back(entry(e).label);
+    earlier_.weights.push_back(entry(e).weight);
+  }
+  earlier_.ends.push_back(static_cast<std::uint32_t>(earlier_.labels.size()));
+}
+
+void LabelBlocks::finish_round(double share) {
+  const Earlier earlier = std::exchange(earlier_, {});
+  if (share == 1) return;
+  std::vector<float> point(static_cast<std::size_t>(classes_)), before(point.size());
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < earlier.samples.size(); ++k) {
+    read(earlier.samples[k], point);
+    std::ranges::fill(before, 0.0f);
+    for (; at < earlier.ends[k]; ++at) before[earlier.labels[at]] = earlier.weights[at];
+    for (std::size_t y = 0; y < point.size(); ++y)
+      point[y] = static_cast<float>(before[y] + share * (static_cast<double>(point[y]) - before[y]));
+    write(earlier.samples[k], point);
+  }
 }
 
 std::uint64_t LabelBlocks::nonzeros() const {
@@ -131,6 +164,7 @@ void LabelBlocks::pack_if_idle() {
       link = &packed.entry(*link).next;
     }
   }
+  packed.earlier_ = std::move(earlier_);
   *this = std::move(packed);
 }
 

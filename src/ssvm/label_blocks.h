@@ -43,6 +43,10 @@ class LabelBlocks {
   // Replaces the point; the entry of the true label is ignored, being implied by the others.
   void write(std::int64_t sample, std::span<const float> point);
 
+  // Between the two every sample is moved at most once; then each goes back all but `share` of its way.
+  void begin_round();
+  void finish_round(double share);
+
   std::uint64_t nonzeros() const;  // the true label's included
   std::uint64_t bytes() const;
   void visit(StateArchive& archive);
@@ -61,6 +65,16 @@ class LabelBlocks {
   std::uint32_t allocate(float weight, std::uint32_t label, std::uint32_t next);
   void release(std::uint32_t index);
   void pack_if_idle();
+  void remember(std::int64_t sample);
+
+  // The points as they were, of the samples that have moved in this round.
+  struct Earlier {
+    bool kept = false;
+    std::vector<std::int64_t> samples;
+    std::vector<std::uint32_t> ends;  // of each sample's entries in the two below
+    std::vector<std::uint32_t> labels;
+    std::vector<float> weights;
+  };
 
   std::span<const std::int32_t> labels_;
   int classes_;
@@ -68,6 +82,7 @@ class LabelBlocks {
   std::vector<std::unique_ptr<Entry[]>> pool_;
   std::uint32_t used_ = 0;  // entries of the pool ever handed out
   std::uint32_t idle_ = kNone, idle_count_ = 0;
+  Earlier earlier_;
 };
 
 }  // namespace lwsvm

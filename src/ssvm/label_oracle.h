@@ -44,6 +44,8 @@ class LabelOracle final : public Oracle {
   const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
                                 std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
+  void begin_round() override { blocks_.begin_round(); }
+  void finish_round(double share) override { blocks_.finish_round(share); }
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override { blocks_.visit(archive); }
   std::uint64_t block_bytes() const override { return blocks_.bytes(); }

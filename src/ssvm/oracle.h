@@ -35,6 +35,11 @@ class Oracle {
   // block, 0 for those without a direction.
   virtual void commit(std::span<const float> steps) = 0;
 
+  // For rounds of many ranks (rounds.h). Between the two every block is committed at most once; then each
+  // goes back all but `share` of its way.
+  virtual void begin_round() = 0;
+  virtual void finish_round(double share) = 0;
+
   // 1/N sum_i H_i(w), touching no block.
   virtual double mean_loss(const Weights& w) = 0;
 

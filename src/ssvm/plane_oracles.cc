@@ -29,6 +29,32 @@ void for_batches(std::int64_t count, int size, const Body& body) {
 
 }  // namespace
 
+void EarlierRows::begin() {
+  *this = {};
+  kept_ = true;
+}
+
+void EarlierRows::remember(std::int32_t block, std::span<const float> row, double offset) {
+  if (!kept_) return;
+  blocks_.push_back(block);
+  rows_.insert(rows_.end(), row.begin(), row.end());
+  offsets_.push_back(offset);
+}
+
+void EarlierRows::finish(double share, std::span<float> rows, std::span<double> offsets) {
+  kept_ = false;
+  if (share == 1 || blocks_.empty()) return;
+  const std::size_t n = rows_.size() / blocks_.size();
+  for (std::size_t k = 0; k < blocks_.size(); ++k) {
+    const auto block = static_cast<std::size_t>(blocks_[k]);
+    const float* before = rows_.data() + k * n;
+    float* row = rows.data() + block * n;
+    for (std::size_t j = 0; j < n; ++j)
+      row[j] = static_cast<float>(before[j] + share * (static_cast<double>(row[j]) - before[j]));
+    offsets[block] = offsets_[k] + share * (offsets[block] - offsets_[k]);
+  }
+}
+
 FactoredOracle::FactoredOracle(FactoredModel& model, const Threads& threads, int evaluation_batch)
     : model_(model),
       evaluation_batch_(evaluation_batch),
@@ -83,10 +109,15 @@ void FactoredOracle::commit(std::span<const float> steps) {
   for (std::size_t b = 0; b < steps.size(); ++b) {
     if (steps[b] == 0.0f) continue;
     float* own = slopes_.data() + batch_[b] * p;
+    earlier_.remember(batch_[b], {own, static_cast<std::size_t>(p)}, offsets_[batch_[b]]);
     const float* direction = found_slopes_.data() + b * p;
     add_scaled(p, steps[b], direction, own);
     offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
   }
+}
+
+void FactoredOracle::finish_round(double share) {
+  earlier_.finish(share, slopes_, offsets_);
 }
 
 double FactoredOracle::mean_loss(const Weights& w) {
@@ -149,6 +180,10 @@ const Directions& ExplicitOracle::find_planes(std::span<const std::int32_t> bloc
 void ExplicitOracle::commit(std::span<const float> steps) {
   LWSVM_CHECK(steps.size() == batch_.size());
   const std::int64_t n = dimension();
+  for (std::size_t b = 0; b < steps.size(); ++b)
+    if (steps[b] != 0.0f)
+      earlier_.remember(batch_[b], {rows_.data() + batch_[b] * n, static_cast<std::size_t>(n)},
+                        offsets_[batch_[b]]);
   threads_.for_each(static_cast<int>(steps.size()), [&](int b, int) {
     if (steps[b] == 0.0f) return;
     float* own = rows_.data() + batch_[b] * n;
@@ -156,6 +191,10 @@ void ExplicitOracle::commit(std::span<const float> steps) {
     add_scaled(n, steps[b], direction, own);
     offsets_[batch_[b]] += steps[b] * (found_offsets_[b] - offsets_[batch_[b]]);
   });
+}
+
+void ExplicitOracle::finish_round(double share) {
+  earlier_.finish(share, rows_, offsets_);
 }
 
 double ExplicitOracle::mean_loss(const Weights& w) {

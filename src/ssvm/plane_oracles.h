@@ -53,6 +53,21 @@ class ExplicitModel {
   virtual std::optional<double> mean_loss(const Weights& /*w*/) { return {}; }  // as above
 };
 
+// Rows (of slopes, or of psi) and offsets as they were before the blocks moved, while somebody wants to know.
+class EarlierRows {
+ public:
+  void begin();
+  void remember(std::int32_t block, std::span<const float> row, double offset);
+  // What has moved since goes back all but `share` of its way.
+  void finish(double share, std::span<float> rows, std::span<double> offsets);
+
+ private:
+  bool kept_ = false;
+  std::vector<std::int32_t> blocks_;
+  std::vector<float> rows_;
+  std::vector<double> offsets_;
+};
+
 class FactoredOracle final : public Oracle {
  public:
   FactoredOracle(FactoredModel& model, const Threads& threads, int evaluation_batch = 256);
@@ -63,6 +78,8 @@ class FactoredOracle final : public Oracle {
   const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
                                 std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
+  void begin_round() override { earlier_.begin(); }
+  void finish_round(double share) override;
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override;
   std::uint64_t block_bytes() const override { return slopes_.size() * 4 + offsets_.size() * 8; }
@@ -72,6 +89,7 @@ class FactoredOracle final : public Oracle {
 
   FactoredModel& model_;
   int evaluation_batch_;
+  EarlierRows earlier_;
   std::vector<float> slopes_;    // N x p: delta_i
   std::vector<double> offsets_;  // N: ell_i
   FactoredDirections directions_;
@@ -92,6 +110,8 @@ class ExplicitOracle final : public Oracle {
   const Directions& find_planes(std::span<const std::int32_t> blocks, const Weights& w,
                                 std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
+  void begin_round() override { earlier_.begin(); }
+  void finish_round(double share) override;
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override;
   std::uint64_t block_bytes() const override { return rows_.size() * 4 + offsets_.size() * 8; }
@@ -102,6 +122,7 @@ class ExplicitOracle final : public Oracle {
   ExplicitModel& model_;
   Threads threads_;
   int evaluation_batch_;
+  EarlierRows earlier_;
   std::vector<float> rows_;      // blocks x n: psi_b
   std::vector<double> offsets_;  // blocks: ell_b
   ExplicitDirections directions_;

@@ -42,9 +42,9 @@ void Schedule::begin_epoch(Random& random, double mean_gap) {
   for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
 }
 
-std::span<const std::int32_t> Schedule::next_batch() const {
-  LWSVM_CHECK(has_batch());
-  auto size = std::min<std::size_t>(options_.batch_size, order_.size() - position_);
+std::span<const std::int32_t> Schedule::next_batch(std::uint64_t end) const {
+  LWSVM_CHECK(has_batch() && position_ < end);
+  auto size = std::min<std::size_t>(options_.batch_size, std::min(end, order_.size()) - position_);
   // The short batch of a fixed partition is its last, wherever the order puts it.
   if (options_.fixed_batches) size = std::min<std::size_t>(size, wait_.size() - order_[position_]);
   return {order_.data() + position_, size};

@@ -35,11 +35,15 @@ class Schedule {
   void begin_epoch(Random& random, double mean_gap);  // mean_gap: of a block, last epoch
   bool in_epoch() const { return in_epoch_ != 0; }
   bool has_batch() const { return position_ < order_.size(); }
-  std::span<const std::int32_t> next_batch() const;  // valid until the epoch ends
-  void finish_batch(std::span<const double> gaps);   // the batch was visited and had these gaps
+  // Valid until the epoch ends; of the first `end` blocks of the epoch's order.
+  std::span<const std::int32_t> next_batch(std::uint64_t end = UINT64_MAX) const;
+  void finish_batch(std::span<const double> gaps);  // the batch was visited and had these gaps
   void end_epoch();
   void wake_all();
 
+  int batch_size() const { return options_.batch_size; }
+  std::uint64_t position() const { return position_; }        // in the epoch's order
+  std::int64_t length() const { return std::ssize(order_); }  // of that order
   double fraction_done() const {
     return order_.empty() ? 1.0 : static_cast<double>(position_) / static_cast<double>(order_.size());
   }

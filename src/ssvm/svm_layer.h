@@ -50,6 +50,8 @@ class SvmLayer final : public BlockAscent {
   std::int64_t dimension() const override;
   BatchReport improve(std::span<const std::int32_t> samples, const DualState& state,
                       std::span<float> psi_change, std::span<double> gaps) override;
+  void begin_round() override { blocks_.begin_round(); }
+  void finish_round(double share) override { blocks_.finish_round(share); }
   double mean_loss(const Weights& w) override;
   void visit(StateArchive& archive) override { blocks_.visit(archive); }
   std::uint64_t block_bytes() const override { return blocks_.bytes(); }
