@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "base/error.h"
 
 namespace lwsvm {
 namespace {
+
+constexpr int kMaxCrops = 100;
 
 // Rows move as a whole, from the side they move to, so that none is overwritten before it has moved.
 void shift_down(int rows, const ImageShape& shape, float* plane) {
@@ -31,10 +35,38 @@ void shift_right(int columns, int width, float* row) {
   }
 }
 
+// K of "cropK".
+std::optional<int> number_after(std::string_view name, const std::string& word) {
+  const std::string digits = word.starts_with(name) ? word.substr(name.size()) : "";
+  const bool number = !digits.empty() && digits.size() < 5 &&
+                      std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  return number ? std::optional(std::stoi(digits)) : std::nullopt;
+}
+
 }  // namespace
+
+int crops_in(const std::string& text) {
+  int crops = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    crops = std::max(crops, number_after("crop", text.substr(begin, end - begin)).value_or(0));
+    begin = end + 1;
+  }
+  return std::min(crops, kMaxCrops);
+}
+
+std::vector<ImageTransform> parse_augmentation(const std::string& text, const DataSet& data) {
+  std::vector<ImageTransform> transforms = parse_augmentation(text, data.shape);
+  for (const ImageTransform& transform : transforms)
+    if (transform.crop > std::ssize(data.train_crops))
+      fail("augment", "random crops are cut out of photos, and {} has {}; leave out crop, or give photos",
+           data.name, data.photos.empty() ? "none" : "been read without them");
+  return transforms;
+}
 
 std::vector<ImageTransform> parse_augmentation(const std::string& text, const ImageShape& shape) {
   std::vector<ImageTransform> transforms{{}};
+  if (text == "none") return transforms;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
@@ -43,12 +75,19 @@ std::vector<ImageTransform> parse_augmentation(const std::string& text, const Im
       transforms.push_back({true, 0, 0});
       continue;
     }
-    const std::string digits = word.starts_with("shift") ? word.substr(5) : "";
-    const bool number =
-        !digits.empty() && digits.size() < 5 &&
-        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!number) fail("augment", "'{}' is not known; there are flip and shiftK, as in flip,shift2", word);
-    const int pixels = std::stoi(digits);
+    if (const std::optional<int> crops = number_after("crop", word)) {
+      if (*crops < 1 || *crops > kMaxCrops)
+        fail("augment", "'{}': give 1 to {} random crops of each photo", word, kMaxCrops);
+      if (std::ranges::any_of(transforms, [](const ImageTransform& t) { return t.crop > 0; }))
+        fail("augment", "random crops are asked for twice in '{}'; once is enough, as in flip,crop4", text);
+      for (int crop = 1; crop <= *crops; ++crop) transforms.push_back({false, 0, 0, crop});
+      continue;
+    }
+    const std::optional<int> shift = number_after("shift", word);
+    if (!shift)
+      fail("augment", "'{}' is not known; there are flip, shiftK and, of photos, cropK, as in flip,crop4",
+           word);
+    const int pixels = *shift;
     if (pixels < 1 || pixels >= std::min(shape.height, shape.width))
       fail("augment", "'{}' moves images of {} by {} pixels; give 1 to {}", word, to_string(shape), pixels,
            std::min(shape.height, shape.width) - 1);
@@ -73,8 +112,11 @@ void apply(const ImageTransform& transform, const ImageShape& shape, float* imag
 }
 
 void AugmentedSource::read(std::int64_t index, float* target) const {
-  original_.read(index % original_.size(), target);
-  apply(transforms_[static_cast<std::size_t>(index / original_.size())], shape_, target);
+  const ImageTransform& transform = transforms_[static_cast<std::size_t>(index / original_.size())];
+  const SampleSource& source =
+      transform.crop > 0 ? *crops_[static_cast<std::size_t>(transform.crop - 1)] : original_;
+  source.read(index % original_.size(), target);
+  apply(transform, shape_, target);
 }
 
 }  // namespace lwsvm

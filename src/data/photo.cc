@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "data/photo_decoders.h"
 #include "data/photo_resize.h"
@@ -22,6 +24,7 @@ namespace {
 constexpr std::uint64_t kMaxPhotoFile = std::uint64_t{1} << 30;
 constexpr int kMaxSide = 16384;
 constexpr int kMaxResized = 1 << 30;  // of the long side, before the centre is cut out
+constexpr std::uint64_t kDrawingStream = 301;
 constexpr int kUsualCrop = 224, kUsualShortSide = 256;
 
 constexpr bool swaps_sides(int orientation) {
@@ -156,6 +159,28 @@ void take_budget(std::uint64_t bytes, const DecodeLimits& limits, DecodedPhoto& 
   out.budget = bytes;
 }
 
+// A box of the photo, inside it wherever one of a few tries is.
+SourceBox drawn_part(const SourceBox& whole, const PhotoGeometry& geometry, Random& random) {
+  constexpr double least_area = 0.25, greatest_ratio = 4.0 / 3;
+  constexpr int tries = 10;
+  const double width = whole.right - whole.left, height = whole.bottom - whole.top;
+  for (int i = 0; i < tries; ++i) {
+    const double area = random.uniform(least_area, 1) * width * height;
+    const double ratio = static_cast<double>(geometry.width) / geometry.height *
+                         std::exp(random.uniform(-1, 1) * std::log(greatest_ratio));
+    const double w = std::sqrt(area * ratio), h = std::sqrt(area / ratio);
+    const double left = random.uniform(), top = random.uniform();
+    if (w > width || h > height) continue;
+    const double x = whole.left + left * (width - w), y = whole.top + top * (height - h);
+    return {x, y, x + w, y + h};
+  }
+  const double side =
+      std::min(width / geometry.width, height / geometry.height);  // the largest in the middle
+  const double w = side * geometry.width, h = side * geometry.height;
+  const double x = whole.left + (width - w) / 2, y = whole.top + (height - h) / 2;
+  return {x, y, x + w, y + h};
+}
+
 void check_photo_size(const std::string& name, std::int64_t width, std::int64_t height, std::size_t bytes,
                       const DecodeLimits& limits) {
   // Deflate and an empty JPEG's blocks stay below this.
@@ -183,8 +208,9 @@ int jpeg_reduction(int width, int height, int orientation, const PhotoGeometry& 
   const PhotoSize size = resized_size(width, height, geometry);
   const double spare =
       std::min(static_cast<double>(width) / size.width, static_cast<double>(height) / size.height);
+  const double reserve = geometry.drawing == 0 ? kJpegReserve : 2 * kJpegReserve;  // a part is enlarged
   int reduction = 1;
-  while (reduction < 8 && spare >= 2 * reduction * kJpegReserve) reduction *= 2;
+  while (reduction < 8 && spare >= 2 * reduction * reserve) reduction *= 2;
   return reduction;
 }
 
@@ -280,13 +306,24 @@ void photo_sample(const std::string& name, std::span<const std::uint8_t> bytes, 
                                       turned ? decoded.full_width : decoded.full_height, geometry);
   if (std::max(size.width, size.height) == kMaxResized)
     fail(kPhotoPlace, "{}: {} x {} pixels are no photo", name, decoded.full_width, decoded.full_height);
-  const SourceBox source = true_box(decoded, decoded.orientation);
+  SourceBox source = true_box(decoded, decoded.orientation);
   if (geometry.channels == 1 && decoded.photo.channels == 3) to_grey(decoded.photo);
   const Photo photo = upright(std::move(decoded.photo), decoded.orientation);
-  const CropBox crop{half_to_even((size.width - geometry.width) / 2.0),
-                     half_to_even((size.height - geometry.height) / 2.0), geometry.width, geometry.height};
-  resize_photo(photo, source, size.width, size.height, crop, sample);
   const auto plane = static_cast<std::ptrdiff_t>(geometry.width) * geometry.height;
+  if (geometry.drawing == 0) {
+    const CropBox crop{half_to_even((size.width - geometry.width) / 2.0),
+                       half_to_even((size.height - geometry.height) / 2.0), geometry.width, geometry.height};
+    resize_photo(photo, source, size.width, size.height, crop, sample);
+  } else {
+    Random random(crc32_z(0, bytes.data(), bytes.size()), kDrawingStream,
+                  static_cast<std::uint64_t>(geometry.drawing));
+    source = drawn_part(source, geometry, random);
+    const CropBox all{0, 0, geometry.width, geometry.height};
+    resize_photo(photo, source, geometry.width, geometry.height, all, sample);
+    if (random.below(2) == 1)
+      for (std::ptrdiff_t at = 0; at < photo.channels * plane; at += geometry.width)
+        std::reverse(sample + at, sample + at + geometry.width);
+  }
   if (geometry.channels == 3 && photo.channels == 1)
     for (int c = 1; c < 3; ++c) std::copy_n(sample, plane, sample + c * plane);
 }

@@ -7,6 +7,11 @@
 //
 // or, with stretch, resized to the wanted size whatever the ratio of its sides. A JPEG much larger than
 // needed is decoded at 1/2, 1/4 or 1/8 of its size (jpeg_reduction).
+//
+// Instead of all that a part of the photo, drawn at random, as torchvision's RandomResizedCrop does it: a
+// quarter of its area to all of it, sides that are up to 4/3 as far apart as those of the crop, resized to
+// the crop; half of them mirrored. What is drawn depends on the file's bytes and the number of the drawing
+// alone.
 #pragma once
 
 #include <condition_variable>
@@ -27,6 +32,7 @@ struct PhotoGeometry {
   int channels = 3;  // 1: grey
   int height = 224, width = 224;
   int short_side = 256;  // 0: stretched to height x width
+  int drawing = 0;       // 0: the centre; else the number of the part drawn at random
 
   ImageShape shape() const { return {channels, height, width}; }
   bool operator==(const PhotoGeometry&) const = default;
@@ -36,7 +42,7 @@ struct PhotoGeometry {
 // the longer side of the crop. Throws Error where they contradict each other or the network.
 PhotoGeometry photo_geometry(const PhotoSettings& settings, const std::optional<ImageShape>& network = {});
 // "resize=256 crop=224x224" or "stretch=224x224", as a network's metadata have it, and back; nothing where
-// the text is something else. The channels are not in it.
+// the text is something else. The channels and the drawing are not in it.
 std::string to_text(const PhotoGeometry& geometry);
 std::optional<PhotoGeometry> parse_photo_geometry(const std::string& text);
 

@@ -103,7 +103,8 @@ PhotoIdentity identity_of(const PhotoFile& file) {
 }
 
 std::string cache_name(const fs::path& source, const PhotoGeometry& geometry) {
-  const std::string text = fmt::format("{}\n{}\n{}", source.string(), geometry.channels, to_text(geometry));
+  std::string text = fmt::format("{}\n{}\n{}", source.string(), geometry.channels, to_text(geometry));
+  if (geometry.drawing > 0) text += fmt::format("\ndrawing {}", geometry.drawing);
   std::string name;
   for (const std::uint8_t byte : short_hash(text)) name += fmt::format("{:02x}", byte);
   return name;
@@ -232,8 +233,10 @@ class PhotoLoader {
     });
     const std::int64_t kept = std::ranges::count(records, PhotoFate::kept, &PhotoRecord::fate);
     messages_.line(
-        "decoded {} photos to {} in {}{}", format_count(kept - static_cast<std::int64_t>(reused.load())),
-        to_string(geometry_.shape()), format_duration(clock.seconds()),
+        "decoded {} photos to {}{} in {}{}", format_count(kept - static_cast<std::int64_t>(reused.load())),
+        to_string(geometry_.shape()),
+        geometry_.drawing > 0 ? fmt::format(", random crop {},", geometry_.drawing) : "",
+        format_duration(clock.seconds()),
         reused > 0
             ? fmt::format("; {} were in the cache", format_count(static_cast<std::int64_t>(reused.load())))
             : "");
@@ -285,9 +288,10 @@ class PhotoLoader {
     std::uint8_t* bytes = file.bytes().data();
     const std::vector<PhotoRecord> records = decode_all(bytes + front_room);
     const std::size_t kept = close_gaps(records, bytes + front_room);
-    const std::string description =
-        fmt::format("{}: {} photos, {}, {}", source_.string(), format_count(static_cast<std::int64_t>(kept)),
-                    to_string(geometry_.shape()), to_text(geometry_));
+    const std::string description = fmt::format(
+        "{}: {} photos, {}, {}{}", source_.string(), format_count(static_cast<std::int64_t>(kept)),
+        to_string(geometry_.shape()), to_text(geometry_),
+        geometry_.drawing > 0 ? fmt::format(", random crop {}", geometry_.drawing) : "");
     const std::vector<std::uint8_t> front = photo_store_front(description, geometry_, records);
     LWSVM_CHECK(front.size() <= front_room);
     std::copy_n(bytes + front_room, kept * sample_, bytes + front.size());
@@ -365,6 +369,21 @@ void check_classes(const std::string& where, const PhotoList& list, const std::v
          empty.size() == 1 ? "class" : "classes");
 }
 
+// The training photos once more, each time another part of them.
+std::vector<Samples> random_crops(const fs::path& source, PhotoList list, PhotoGeometry geometry,
+                                  const std::vector<std::int32_t>& labels, const LoadOptions& options) {
+  std::vector<Samples> crops;
+  std::erase_if(list.files, [](const PhotoFile& file) { return file.part != PhotoPart::train; });
+  for (int number = 1; number <= options.crops; ++number) {
+    geometry.drawing = number;
+    const StoredPhotos store = PhotoLoader(source, list, geometry, options).load();
+    if (store.pixels.size() != labels.size() * static_cast<std::size_t>(geometry.shape().size()))
+      fail(kPhotoPlace, "{}: photos changed while they were read; try again", source.string());
+    crops.emplace_back(geometry.shape(), store.pixels, labels, store.holder);
+  }
+  return crops;
+}
+
 }  // namespace
 
 DataSet load_photos(const fs::path& path, const LoadOptions& options) {
@@ -400,10 +419,12 @@ DataSet load_photos(const fs::path& path, const LoadOptions& options) {
                             std::move(labels[part]), store.holder);
     begin += count;
   }
-  const std::vector<std::string>& names = order ? options.class_names : list.class_names;
+  const std::vector<std::string> names = order ? options.class_names : list.class_names;
+  std::vector<Samples> crops = random_crops(source, std::move(list), geometry, parts[0].labels(), options);
   DataSet data = make_data_set(kPhotoPlace, source, geometry.shape(), std::move(parts[0]),
                                std::move(parts[2]), static_cast<int>(names.size()), std::move(parts[1]));
   data.class_names = names;
+  data.train_crops = std::move(crops);
   data.photos = to_text(geometry);
   return data;
 }

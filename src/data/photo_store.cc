@@ -11,9 +11,9 @@
 namespace lwsvm {
 namespace {
 
-constexpr std::uint32_t kStoreVersion = 1;
+constexpr std::uint32_t kStoreVersion = 2;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStoreNumbers = 5 * 4 + 3 * 8;
+constexpr std::size_t kStoreNumbers = 6 * 4 + 3 * 8;
 constexpr std::size_t kPerFile = sizeof(PhotoIdentity) + 1;
 constexpr int kMaxStoredSide = 1 << 20;
 
@@ -73,7 +73,8 @@ std::vector<std::uint8_t> photo_store_front(const std::string& description, cons
     for (const char c : remark) remarks.push_back(static_cast<std::uint8_t>(c == '\0' ? '?' : c));
     remarks.push_back(0);
   }
-  for (const int number : {geometry.channels, geometry.height, geometry.width, geometry.short_side}) {
+  for (const int number :
+       {geometry.channels, geometry.height, geometry.width, geometry.short_side, geometry.drawing}) {
     if (out.size() == kCacheHead) put(out, kStoreVersion);
     put(out, static_cast<std::uint32_t>(number));
   }
@@ -98,11 +99,11 @@ std::optional<StoredPhotos> parse_photo_store(std::span<const std::uint8_t> byte
   const auto kind = parse_cache_head({reinterpret_cast<const char*>(head.data()), head.size()});
   if (!kind || kind->kind != "photos" || in.number<std::uint32_t>() != kStoreVersion) return {};
   StoredPhotos store;
-  std::uint64_t numbers[4];
+  std::uint64_t numbers[5];
   for (std::uint64_t& number : numbers) number = in.number<std::uint32_t>();
   if (std::ranges::any_of(numbers, [](std::uint64_t number) { return number > kMaxStoredSide; })) return {};
   store.geometry = {static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), static_cast<int>(numbers[2]),
-                    static_cast<int>(numbers[3])};
+                    static_cast<int>(numbers[3]), static_cast<int>(numbers[4])};
   const auto sample = static_cast<std::uint64_t>(store.geometry.shape().size());
   const auto files = in.number<std::uint64_t>(), kept = in.number<std::uint64_t>(),
              remark_bytes = in.number<std::uint64_t>();

@@ -1,7 +1,7 @@
 // Decoded photos as a cache file.
 //
 // Layout, little endian, after the head that all cache files have (base/cache_folder.h):
-//   u32 version  u32 channels  u32 height  u32 width  u32 short side
+//   u32 version  u32 channels  u32 height  u32 width  u32 short side  u32 drawing
 //   u64 files  u64 kept  u64 bytes of remarks
 //   per file: 16 bytes identity (of its path, size and time), u8 what became of it
 //   per file that was not kept, in order: its remark, ended by a zero byte

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "lwsvm/datasets.h"
 
 namespace lwsvm {
 
@@ -44,15 +45,6 @@ std::filesystem::path data_folder(const std::filesystem::path& data_dir = {});
 
 // The folder that holds all files of the set (by name and size, raw or .gz), or empty.
 std::filesystem::path find_data(const KnownDataSet& known, const std::filesystem::path& data_dir = {});
-
-// For `lwsvm data list`.
-struct DataStatus {
-  std::string name, description;
-  bool present = false;
-  std::filesystem::path where;  // if present on disk
-  std::string how;              // if not: the command, or what to do by hand
-};
-std::vector<DataStatus> list_data(const std::filesystem::path& data_dir = {});
 
 DataSet load_known(const KnownDataSet& known, const std::filesystem::path& data_dir = {});
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "lwsvm/train.h"
 #include "model/arch_parser.h"
 #include "model/initialize.h"
 #include "net/layers/activations.h"

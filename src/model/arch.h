@@ -21,9 +21,6 @@ namespace lwsvm {
 Graph build_network(const std::string& arch, const Shape& input, int classes, const std::vector<float>& mean,
                     const std::vector<float>& deviation, std::uint64_t seed);
 
-// The grammar as text for --help.
-std::string arch_grammar();
-
 struct BuiltInArch {
   std::string name;
   std::string text;         // in the grammar

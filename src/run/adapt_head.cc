@@ -13,7 +13,8 @@ namespace lwsvm::run {
 namespace {
 
 constexpr int kFolds = 5;
-constexpr int kRounds = 2;  // of folds
+constexpr int kRounds = 2;                 // of folds
+constexpr std::int64_t kSearchCopies = 2;  // of an image, itself counted: more hardly move lambda
 constexpr double kSearchGap = 0.02, kFinalGap = 1e-3;
 constexpr int kSearchEpochs = 60, kFinalEpochs = 1000;
 
@@ -44,10 +45,11 @@ std::vector<int> folds_of(const HeadRows& rows, int classes, std::uint64_t seed,
   return fold;
 }
 
-HeadRows some_images(const HeadRows& rows, const std::function<bool(std::int64_t)>& wanted, bool copies) {
+HeadRows some_images(const HeadRows& rows, const std::function<bool(std::int64_t)>& wanted,
+                     std::int64_t copies) {
   HeadRows part;
   part.width = rows.width;
-  const std::int64_t count = copies ? rows.rows() : rows.images;
+  const std::int64_t count = std::min(copies * rows.images, rows.rows());
   for (std::int64_t i = 0; i < count; ++i) {
     if (!wanted(i % rows.images)) continue;
     part.labels.push_back(rows.labels[static_cast<std::size_t>(i)]);
@@ -154,16 +156,17 @@ HeadChoice choose_head_lambda(const HeadRows& training, const HeadRows* validati
   };
   HeadChoice choice;
   if (validation) {
-    follow(training, *validation);
+    const auto all = [](std::int64_t) { return true; };
+    follow(some_images(training, all, kSearchCopies), *validation);
   } else {
     choice.folds = kFolds;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<int> fold = folds_of(training, classes, options.seed, round);
       for (int f = 0; f < kFolds; ++f) {
         const auto in_fold = [&](std::int64_t i) { return fold[static_cast<std::size_t>(i)] == f; };
-        const HeadRows unseen = some_images(training, in_fold, false);
+        const HeadRows unseen = some_images(training, in_fold, 1);
         const HeadRows seen = some_images(
-            training, [&](std::int64_t i) { return !in_fold(i); }, true);
+            training, [&](std::int64_t i) { return !in_fold(i); }, kSearchCopies);
         if (unseen.images > 0 && seen.images > 0) follow(seen, unseen);
       }
     }

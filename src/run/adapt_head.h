@@ -7,7 +7,8 @@
 // standard error of the best the (geometric) middle of the largest and the smallest. Where the data have no
 // validation part of their own the training set is cut into five folds, twice: each is judged by a layer that
 // has not seen it, and every sample counts, which matters where there are few. Transformed copies of an image
-// stay in its fold, and are not judged.
+// stay in its fold, and are not judged; one of them takes part in the search, all do when the layer is
+// solved.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // How far into a network `adapt` goes.
 //
 //   head   the new last layer alone
-//   auto   the last 2, 4, 8, ... layers, for as long as validation improves, within an end of the network
-//   that
-//          holds at most a third of its work and whose input, for all samples, fits into memory
+//   auto   as many layers as are better by validation (adapt_deeper.h), within an end of the network
+//          that holds at most a third of its work and whose input, for all samples, fits into memory
 //   all    every layer that can be refined, at once
 #pragma once
 
@@ -48,7 +47,7 @@ struct StageNetwork {
 StageNetwork stage_network(const NetworkTail& tail, int head, std::span<const int> layers,
                            std::span<const float> start, double head_lambda);
 
-// Layers to open in each stage, as nodes of the tail, each stage with those of the one before.
+// Layers to open together, as nodes of the tail, the new one first: 2, 4, 8, ... of them.
 std::vector<std::vector<int>> plan_stages(const Model& model, const NetworkTail& tail, int head, Depth depth);
 
 }  // namespace lwsvm::run

@@ -2,11 +2,14 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "base/error.h"
 
 namespace lwsvm::run {
+
+namespace fs = std::filesystem;
 
 CheckpointTimer::CheckpointTimer() {
   const char* variable = std::getenv("LWSVM_CHECKPOINT_SECONDS");
@@ -19,11 +22,32 @@ CheckpointTimer::CheckpointTimer() {
   interval_ = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+namespace {
+
+void remove_older_parts(const std::string& folder, std::uint64_t serial) {
+  const std::string kept = fmt::format("checkpoint-{}.", serial);
+  for (const auto& file : fs::directory_iterator(folder)) {
+    const std::string name = file.path().filename().string();
+    if (name.starts_with("checkpoint-") && !name.starts_with(kept) &&
+        name.find(".rank-") != std::string::npos)
+      fs::remove(file.path());
+  }
+}
+
+}  // namespace
+
 void CheckpointWriter::save() {
   Checkpoint checkpoint;
   put_state_(checkpoint);
-  put_notes(as_read_, checkpoint);
-  save_run(checkpoint, record_, model_, log_.sync());
+  ++record_.serial;
+  if (!team_.is_first() && !checkpoint.names().empty())
+    checkpoint.save(part_path(record_.folder, record_.serial, team_.rank()));
+  sum(team_, 0.0);  // nobody goes on before all are here
+  if (team_.is_first()) {
+    put_notes(as_read_, checkpoint);
+    save_run(checkpoint, record_, model_, log_->sync());
+    remove_older_parts(record_.folder, record_.serial);
+  }
   timer_.restart();
 }
 

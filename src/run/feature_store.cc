@@ -125,8 +125,11 @@ std::int32_t AllSamples::label(std::int64_t index) const {
 
 void AllSamples::read(std::int64_t index, float* target) const {
   if (index < copies_) {
-    data_.train.read(static_cast<std::size_t>(index % images_), target);
-    return apply(transforms_[static_cast<std::size_t>(index / images_)], data_.shape, target);
+    const ImageTransform& transform = transforms_[static_cast<std::size_t>(index / images_)];
+    const Samples& images =
+        transform.crop > 0 ? data_.train_crops[static_cast<std::size_t>(transform.crop - 1)] : data_.train;
+    images.read(static_cast<std::size_t>(index % images_), target);
+    return apply(transform, data_.shape, target);
   }
   index -= copies_;
   if (index < validation_) return data_.validation.read(static_cast<std::size_t>(index), target);
@@ -158,7 +161,7 @@ FeatureStore::FeatureStore(const Graph& network, int node, const SampleSource& s
     : rows_(samples.size()), width_(element_count(network.node(node).shape)), half_(options.half) {
   if (options.cache && options.cache->usable())
     found_ = open_file(options, options.cache->path(kFeatureKind, options.key.substr(0, 32)));
-  if (!found_) compute(network, node, samples, options, threads);
+  if (!found_ && !options.only_if_found) compute(network, node, samples, options, threads);
 }
 
 std::uint64_t FeatureStore::bytes() const {

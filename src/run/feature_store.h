@@ -59,6 +59,7 @@ struct FeatureOptions {
   std::string description;             // for people, in the file's head
   bool half = false;                   // float16 in the file
   std::uint64_t memory = ~0ull;        // that they may take; beyond it they stay in the file
+  bool only_if_found = false;          // then nothing is computed: see found()
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 

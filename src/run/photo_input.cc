@@ -5,11 +5,9 @@
 
 #include "base/error.h"
 
-namespace lwsvm::run {
-namespace {
+namespace lwsvm {
 
-// "224" or "192x256".
-void parse_crop(const std::string& text, PhotoSettings& settings) {
+void set_crop(PhotoSettings& settings, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto height = std::from_chars(text.data(), end, settings.crop_height);
   auto width = height;
@@ -20,6 +18,11 @@ void parse_crop(const std::string& text, PhotoSettings& settings) {
       settings.crop_width < 1)
     fail("crop", "'{}' is no size; give a number of pixels, or HEIGHTxWIDTH as in 192x256", text);
 }
+
+}  // namespace lwsvm
+
+namespace lwsvm::run {
+namespace {
 
 std::optional<int> square_root(std::int64_t number) {
   const auto root = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(number))));
@@ -34,14 +37,15 @@ bool may_be_channels(std::int64_t count) {
 
 ImageSize asked_size(const PhotoOptions& options) {
   PhotoSettings settings;
-  if (!options.crop.empty()) parse_crop(options.crop, settings);
+  if (!options.crop.empty()) set_crop(settings, options.crop);
   return {settings.crop_height, settings.crop_width};
 }
 
 PhotoSettings photo_settings(const PhotoOptions& options, const RunContext& context) {
   PhotoSettings settings;
   settings.short_side = options.resize;
-  if (!options.crop.empty()) parse_crop(options.crop, settings);
+  if (!options.crop.empty()) set_crop(settings, options.crop);
+  settings.channels = options.channels;
   settings.stretch = options.stretch;
   settings.skip_bad = options.skip_bad;
   settings.cache = context.cache;

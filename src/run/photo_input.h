@@ -18,6 +18,7 @@ namespace lwsvm::run {
 struct PhotoOptions {
   int resize = 0;    // 0: by the crop
   std::string crop;  // "224", or "192x256": height x width; empty: by the network
+  int channels = 0;  // 0: by the network
   bool stretch = false;
   bool skip_bad = false;
 
@@ -27,6 +28,7 @@ struct PhotoOptions {
     visit("crop", self.crop);
     visit("stretch", self.stretch);
     visit("skip_bad", self.skip_bad);
+    visit("channels", self.channels, 0);
   }
 };
 

@@ -52,6 +52,10 @@ void Recorder::on_pass(int pass, const NetworkQuality& quality) {
   for (RunObserver* observer : observers_) observer->on_pass(pass, quality, seconds_());
 }
 
+bool Recorder::wants_to_save() {
+  return std::ranges::any_of(observers_, [](RunObserver* observer) { return observer->wants_to_save(); });
+}
+
 void Recorder::on_safe_point() {
   on_safe_point(false);
 }

@@ -36,6 +36,7 @@ class RunObserver {
   // Either.
   virtual void on_race(double /*eta*/, double /*objective*/) {}  // a short run to find the radius of steps
   virtual void on_safe_point(bool /*epoch_ended*/) {}            // the state may be saved here
+  virtual bool wants_to_save() { return false; }                 // there
   virtual bool stop_requested() { return false; }
   virtual double seconds_left() { return std::numeric_limits<double>::infinity(); }
 };
@@ -63,6 +64,7 @@ class Recorder final : public TrainObserver, public RefineObserver {
   void on_update(const LayerUpdate& update) override;
   void on_pass(int pass, const NetworkQuality& quality) override;
   void on_safe_point() override;
+  bool wants_to_save() override;
   double seconds_left() override;
 
  private:

@@ -1,12 +1,16 @@
 #include "run/recording.h"
 
-#include "run/result_json.h"
+#include "report/result_json.h"
 
 namespace lwsvm::run {
 
 void Recording::open(const RunRecord& record, const std::optional<SavedRun>& saved,
                      const nlohmann::ordered_json& first, const Model& model, const ModelInfo& as_read,
                      std::function<void(Checkpoint&)> put_state) {
+  if (!team_.is_first()) {
+    recorder_.add(checkpoints_.emplace(record, model, as_read, nullptr, std::move(put_state), team_));
+    return;
+  }
   if (saved) {
     log_.emplace(record.folder, saved->log_offset);
     if (record.settings != saved->settings) log_->write({{"type", "resume"}, {"settings", record.settings}});
@@ -15,11 +19,15 @@ void Recording::open(const RunRecord& record, const std::optional<SavedRun>& sav
     log_->write(first);
   }
   recorder_.add(log_writer_.emplace(*log_));
-  recorder_.add(checkpoints_.emplace(record, model, as_read, *log_, std::move(put_state)));
+  recorder_.add(checkpoints_.emplace(record, model, as_read, &*log_, std::move(put_state), team_));
 }
 
 void Recording::save() {
   if (checkpoints_) checkpoints_->save();
+}
+
+void Recording::write(const nlohmann::ordered_json& record) {
+  if (log_) log_->write(record);
 }
 
 void Recording::end(const nlohmann::json& result) {

@@ -7,21 +7,26 @@
 #include "base/interrupt.h"
 #include "base/interruptible_source.h"
 #include "base/nearest.h"
+#include "base/sample_part.h"
 #include "base/sample_subset.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
+#include "lwsvm/frozen_prefix.h"
 #include "lwsvm/refine_state.h"
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
+#include "report/result_json.h"
+#include "run/cached_prefix.h"
 #include "run/centre.h"
 #include "run/judged_part.h"
+#include "run/mirrored.h"
 #include "run/model_input.h"
 #include "run/quality.h"
+#include "run/ranks.h"
 #include "run/recording.h"
 #include "run/refine_choices.h"
-#include "run/result_json.h"
 #include "run/run_folder.h"
 #include "run/stop_policy.h"
 
@@ -35,6 +40,7 @@ using nlohmann::json;
 struct RefineFindings {
   std::string lambda;  // chosen, or as given
   JudgedPart judged;
+  bool mirrored = false;  // sweeps draw mirrored images, too
   Quality start;
   std::string centre_file;  // where a centre at the start came from, absolute
 
@@ -42,6 +48,7 @@ struct RefineFindings {
   static void fields(Self& self, const Visit& visit) {  // run/settings.h
     visit("lambda", self.lambda);
     JudgedPart::fields(self.judged, visit);
+    visit("mirrored", self.mirrored);
     visit("start", self.start);
     visit("centre_file", self.centre_file);
   }
@@ -135,6 +142,16 @@ void check_words(const RefineJob& job, const Model& model) {
   refine_options(job, model, silence).validate();
   given_lambda("refine", job.lambda);
   seconds_of(job.time_limit);
+}
+
+// What several ranks cannot do together.
+void check_for_ranks(const RefineJob& job) {
+  if (job.mode == "paper") fail("refine", "--mode paper is made for one rank; leave out mpirun");
+  if (job.lambda == "auto")
+    fail("refine",
+         "--lambda auto is made for one rank; find it with lwsvm refine --layers svm --lambda auto --passes "
+         "1, "
+         "without mpirun, and give the number");
 }
 
 void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
@@ -233,16 +250,19 @@ JudgedPart choose_what_is_judged(const RefineJob& job, const RefineOptions& opti
 
 // What the network is worth before anything is done to it. Its loss alone: lambda may depend on that.
 struct Start {
-  NetworkQuality judged;  // on the samples that moves are judged on
-  double seconds = 0;     // that it took to see that
+  NetworkQuality judged;     // on the samples that moves are judged on
+  double seconds = 0;        // that it took to see that
+  std::int64_t samples = 0;  // of so many
 };
 
 Start measure_start(const RefineJob& job, const SampleSource& training, const SampleSource& validation,
-                    const Model& model, const Task& task, const Threads& threads) {
+                    const Model& model, const Task& task, const Threads& threads, Team& team) {
   const Stopwatch watch;
   Start start;
-  start.judged = evaluate_start(model, training, validation, task.loss, Regulariser(model.graph, 0), threads);
+  start.judged = evaluate_start(model, SamplePart(training, team), SamplePart(validation, team), task.loss,
+                                Regulariser(model.graph, 0), threads, team);
   start.seconds = watch.seconds();
+  start.samples = training.size() + validation.size();
   if (!std::isfinite(start.judged.train_loss))
     fail("refine",
          "{}: the loss on the training samples is not a finite number: activations or scores are too large "
@@ -251,23 +271,38 @@ Start measure_start(const RefineJob& job, const SampleSource& training, const Sa
   return start;
 }
 
+// Where nothing is said of copies, and there are sweeps to draw them.
+bool choose_mirrored(const RefineJob& job, const RefineOptions& options, const Model& model, const Task& task,
+                     const JudgedPart& judged, const NetworkQuality& start, const Threads& threads,
+                     Messages& messages) {
+  constexpr std::int64_t enough = 4000;
+  if (!job.task.augment.empty() || options.moves == Moves::layers || options.mode == RefineMode::paper)
+    return false;
+  if (frozen_prefix(model.graph, options.layers) >= 0) return false;  // what is kept of it is worth more
+  const std::int64_t samples = judged.training > 0 ? std::min(enough, judged.training) : enough;
+  return mirrored_are_like_new(model, task, start, samples, threads, messages);
+}
+
 // What is decided by looking at the network and the data, or was when the saved run began.
 struct Choices {
   RefineOptions options;
-  Centre centre;  // without its weights, which are in the options
+  std::unique_ptr<AugmentedSource> sweep_samples;  // that the options refer to, if they do
+  Centre centre;                                   // without its weights, which are in the options
   RefineFindings found;
   std::optional<Start> start;  // absent: the checkpoint has it
 };
 
 Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model& model, const Task& task,
-               double time_limit, const Threads& threads, StopPolicy& stop_policy, Messages& messages) {
+               double time_limit, const Threads& threads, StopPolicy& stop_policy, Messages& messages,
+               Team& team) {
   RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
   RefineOptions options = refine_options(job, model, messages);
   Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
   options.centre = std::move(centre.weights);
   if (centre.at_start && !centre.file.empty())
     found.centre_file = fs::absolute(centre.file).lexically_normal().string();
-  if (!saved) found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
+  if (!saved && team.is_alone())
+    found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
   if (found.judged.training > 0) {
     options.judged = found.judged.training;
     options.moves = Moves::sweeps;
@@ -278,16 +313,22 @@ Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model
   } else {
     const PartOf training(task.training, found.judged.training, options.seed);
     const PartOf validation(task.validation, found.judged.validation, options.seed);
-    start = measure_start(job, training.samples(), validation.samples(), model, task, threads);
+    start = measure_start(job, training.samples(), validation.samples(), model, task, threads, team);
     options.lambda = lambda_for(job, model, options, centre.at_start, start->judged, task, threads, messages);
     start->judged.objective =
         make_regulariser(model.graph, options).value(model.graph.parameters()) + start->judged.train_loss;
+    found.mirrored = team.is_alone() && choose_mirrored(job, options, model, task, found.judged,
+                                                        start->judged, threads, messages);
     const Stopwatch test_watch;
-    found.start = with_test(start->judged, model, task, threads, found.judged.test);
+    found.start = with_test(start->judged, model, task, threads, found.judged.test, team);
     stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
   }
   found.lambda = fmt::format("{}", options.lambda);
-  return {std::move(options), std::move(centre), std::move(found), start};
+  if (!team.is_alone()) found.mirrored = false;  // also where one rank alone has begun the run
+  std::unique_ptr<AugmentedSource> sweep_samples;
+  if (found.mirrored) sweep_samples = std::make_unique<AugmentedSource>(with_mirrored(task));
+  options.sweep_samples = sweep_samples.get();
+  return {std::move(options), std::move(sweep_samples), std::move(centre), std::move(found), start};
 }
 
 nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, const Choices& chosen) {
@@ -297,12 +338,29 @@ nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, c
   return first;
 }
 
+// What another rank than the first has written beside the checkpoint, if a layer was open.
+std::optional<Checkpoint> load_part(const SavedRun& saved, Team& team) {
+  if (!saved.checkpoint.has("solve.mu")) return std::nullopt;
+  return Checkpoint::load(part_path(saved.folder, saved.serial, team.rank()));
+}
+
 // Throws Error where the checkpoint does not fit the network and the data.
 void restore(Refiner& refiner, SavedRun saved, const Model& model, const Task& task,
-             const RefineOptions& options) {
+             const RefineOptions& options, Team& team, Messages& messages) {
   check_refine_state(saved.checkpoint, model.graph.parameters().size(), options.layers.size(),
                      task.training.size() / task.training.copies());
-  refiner.restore(std::move(saved.checkpoint));
+  if (saved.ranks != team.size()) {
+    messages.line("the run was made by {} ranks and goes on with {}: a layer that was open is begun anew",
+                  saved.ranks, team.size());
+    refiner.restore_with(std::move(saved.checkpoint), std::nullopt);
+    return;
+  }
+  if (team.is_first()) {
+    refiner.restore(std::move(saved.checkpoint));
+    return;
+  }
+  std::optional<Checkpoint> own = load_part(saved, team);
+  refiner.restore_with(std::move(saved.checkpoint), std::move(own));
 }
 
 }  // namespace
@@ -320,12 +378,17 @@ RefineUpdate to_public(const LayerUpdate& update) {
   result.train_accuracy = update.train_accuracy;
   if (update.val_accuracy >= 0) result.val_accuracy = update.val_accuracy;
   result.seconds = update.seconds;
+  result.mu = update.mu;
+  result.epochs = update.epochs;
+  result.radius = update.eta;
+  result.mean_step = update.gamma;
   return result;
 }
 
 Refined run_refinement(RefineJob job, const RunContext& context, RunInput input) {
   const Stopwatch clock;
   Messages& messages = *context.messages;
+  Team& team = *context.team;
   // Where the data lie is meant from the folder where the user is, and may change.
   const std::string data_dir = context.data_dir.empty() ? "" : fs::absolute(context.data_dir).string();
   std::optional<SavedRun> saved =
@@ -336,7 +399,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
     if (job.input.empty()) fail("refine", "which network? lwsvm refine NETWORK.onnx --data NAME");
     if (job.output.empty()) job.output = default_output(job.input);
     output = origin.path(job.output);
-    check_output("refine", output, origin.path(job.input), job.run_folder);
+    if (team.is_first()) check_output("refine", output, origin.path(job.input), job.run_folder);
   }
   if (!data_dir.empty()) job.task.data_dir = data_dir;
 
@@ -344,6 +407,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
                 : input.model ? std::move(*input.model)
                               : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   if (!saved) check_words(job, model);
+  if (!team.is_alone()) check_for_ranks(job);
   if (!input.data) input.data = load_for(&model, origin.task(job.task), context);
   const Task task(origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
@@ -354,14 +418,27 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   const double time_limit = seconds_of(job.time_limit);
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
-  const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages);
-  const auto& [options, centre, found, start] = chosen;
+  check_same_start(team, settings_of(job), model, task);
+  const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages, team);
+  const auto& [options, sweep_samples, centre, found, start] = chosen;
 
   constexpr const char* preparing = "preparing the first move";
   const PartOf validation(task.validation, found.judged.validation, options.seed);
-  InterruptibleSource training(task.training, preparing), judging(validation.samples(), preparing);
+  const SamplePart own_training(task.training, team), own_validation(validation.samples(), team);
+  InterruptibleSource training(own_training, preparing), judging(own_validation, preparing);
   stop_if_interrupted(preparing);
-  Refiner refiner(model.graph, training, &judging, task.loss, options, threads);
+  RefineOptions with_prefix = options;
+  std::optional<CachedPrefix> prefix;  // of several ranks each keeps what its own samples need
+  if (team.is_alone()) {
+    prefix.emplace(job, model, task, found.judged, threads, context);
+    std::optional<double> seconds_per_look;
+    if (start) seconds_per_look = start->seconds / static_cast<double>(start->samples);
+    prefix->set_time(seconds_per_look, stop_policy.seconds_left());
+    with_prefix.prefix = [&prefix](int node, bool of_training) { return prefix->part(node, of_training); };
+    with_prefix.keep_prefix = prefix->can_keep(
+        frozen_prefix(model.graph, options.layers.empty() ? refinable_layers(model.graph) : options.layers));
+  }
+  Refiner refiner(model.graph, training, &judging, task.loss, with_prefix, threads, team);
   if (start) refiner.set_start(start->judged, start->seconds);
   training.disarm();  // from here on there is a network to write
   judging.disarm();
@@ -372,6 +449,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
         "y_val of an .npz (--data)",
         format_count(task.validation.size()));
   note_refining(job, task, options, centre, refiner.regulariser(), output, model);
+  if (!team.is_alone()) messages.line("{} ranks: {}", team.size(), fmt::join(names_of(team), "; "));
   announce(job, model, refiner.regulariser(), centre, found.start, threads, messages);
 
   Recording recording(context, stop_policy);
@@ -379,12 +457,16 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   UpdateList updates;
   recording.recorder().add(updates);
   if (!job.run_folder.empty()) {
-    const RunRecord record = record_of("refine", job.run_folder, settings_with(job, found), origin, task);
+    RunRecord record = record_of("refine", job.run_folder, settings_with(job, found), origin, task);
+    record.ranks = team.size();
+    if (saved) record.serial = saved->serial;
     recording.open(record, saved, first_record(record, task, chosen), model, as_read,
-                   [&](Checkpoint& checkpoint) { refiner.save(checkpoint); });
+                   [&](Checkpoint& checkpoint) {
+                     team.is_first() ? refiner.save(checkpoint) : refiner.save_own(checkpoint);
+                   });
   }
   if (saved) {
-    restore(refiner, std::move(*saved), model, task, options);
+    restore(refiner, std::move(*saved), model, task, options, team, messages);
     saved.reset();
     if (job.limit_counts_all_starts) stop_policy.count_earlier(refiner.seconds());
     messages.line("resuming in pass {}", refiner.pass() + 1);
@@ -399,7 +481,8 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
     model.info = as_read;
   else
     note_regulariser(refiner.regulariser(), model);
-  if (!input.in_memory) write_onnx(model, output);
+  check_same_weights(team, model.graph);
+  if (!input.in_memory && team.is_first()) write_onnx(model, output);
 
   const bool unfinished = end == RefineEnd::stopped || end == RefineEnd::out_of_time;
   RefineSummary summary = summary_of(refiner, end);
@@ -409,7 +492,8 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
                     ? fmt::format("; go on with `lwsvm refine --resume {}`", job.run_folder)
                     : "");
   summary.start = found.start;
-  summary.end = with_test(refiner.current(), model, task, threads, found.judged.test);
+  summary.end = with_test(refiner.current(), model, task, threads, found.judged.test, team);
+  if (!team.is_alone()) recording.write(times_record(team));
   summary.updates = updates.take();
   summary.seconds = clock.seconds();
   if (found.judged.training > 0) summary.judged_samples = found.judged.training;

@@ -9,6 +9,7 @@
 
 #include "base/cache_folder.h"
 #include "base/messages.h"
+#include "base/team.h"
 #include "data/dataset.h"
 #include "engine/threads.h"
 #include "model/model.h"
@@ -28,6 +29,7 @@ struct RunContext {
   std::vector<RunObserver*> observers;  // whoever hears of every step, and may end the run
   std::string cache{};                  // folder of what commands keep for each other; empty: the default
   std::uint64_t cache_limit = kDefaultCacheLimit;
+  Team* team = &alone();  // the ranks that do this run together
 };
 
 // As many threads as were asked for; a word where the system has granted fewer.

@@ -38,12 +38,18 @@ std::filesystem::path checkpoint_path(const std::string& folder) {
   return std::filesystem::path(folder) / "checkpoint.bin";
 }
 
+std::filesystem::path part_path(const std::string& folder, std::uint64_t serial, int rank) {
+  return std::filesystem::path(folder) / fmt::format("checkpoint-{}.rank-{}.bin", serial, rank);
+}
+
 void save_run(Checkpoint& checkpoint, const RunRecord& record, const Model& model, std::uint64_t log_offset) {
   checkpoint.meta() = {{"command", record.command},
                        {"settings", record.settings},
                        {"working_folder", record.working_folder.string()},
                        {"data_checksum", record.data_checksum},
-                       {"log_offset", log_offset}};
+                       {"log_offset", log_offset},
+                       {"ranks", record.ranks},
+                       {"serial", record.serial}};
   const std::string bytes = to_onnx_bytes(model);
   checkpoint.put_view("model", std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
   checkpoint.save(checkpoint_path(record.folder));
@@ -155,6 +161,8 @@ SavedRun load_run(const std::string& folder, const std::string& command) {
     run.settings = meta.at("settings");
     run.log_offset = meta.at("log_offset");
     if (meta.contains("data_checksum")) run.data_checksum = meta.at("data_checksum").get<std::uint32_t>();
+    run.ranks = meta.value("ranks", 1);
+    run.serial = meta.value("serial", std::uint64_t{0});
     run.working_folder = meta.at("working_folder").get<std::string>();
   } catch (const nlohmann::json::exception& error) {
     fail_other_version(folder, error.what());

@@ -21,6 +21,8 @@ void check_output(const char* command, const std::string& output, const std::str
                   const std::string& run_folder);
 
 std::filesystem::path checkpoint_path(const std::string& folder);
+// Of a rank's part of a checkpoint.
+std::filesystem::path part_path(const std::string& folder, std::uint64_t serial, int rank);
 
 // What a checkpoint remembers of a run beside its state.
 struct RunRecord {
@@ -29,6 +31,8 @@ struct RunRecord {
   nlohmann::json settings;
   std::filesystem::path working_folder;  // where it was begun: relative paths in the settings begin there
   std::uint32_t data_checksum = 0;
+  int ranks = 1;             // that do it together
+  std::uint64_t serial = 0;  // of its last checkpoint
 };
 
 // Saves the network, the record and the log's position beside what the caller has put into the checkpoint.
@@ -48,6 +52,8 @@ struct SavedRun {
   std::filesystem::path working_folder;  // where it was begun
   std::optional<std::uint32_t> data_checksum;
   std::uint64_t log_offset = 0;
+  int ranks = 1;
+  std::uint64_t serial = 0;
 };
 // Throws Error: this is not how this version writes the settings of a run.
 [[noreturn]] void fail_other_version(const std::string& folder, const std::string& problem);

@@ -3,7 +3,8 @@
 //   template <typename Self, typename Visit>
 //   static void fields(Self& self, const Visit& visit) { visit("arch", self.arch); ... }
 //
-// and is written and read through that list.
+// and is written and read through that list. What is named with a third argument is left out where it has
+// that value.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,8 @@ namespace lwsvm::run {
 template <typename Options>
 nlohmann::json settings_of(const Options& options) {
   nlohmann::json settings;
-  const auto put = [&]<typename T>(const char* name, const T& value) {
+  const auto put = [&]<typename T>(const char* name, const T& value, const auto&... left_out) {
+    if ((... || (value == left_out))) return;
     if constexpr (requires { value.has_value(); })
       settings[name] = value ? nlohmann::json(*value) : nlohmann::json();
     else
@@ -28,7 +30,11 @@ nlohmann::json settings_of(const Options& options) {
 // Throws json's exceptions where a field is missing or of another type.
 template <typename Options>
 void take_settings(const nlohmann::json& settings, Options& options) {
-  const auto take = [&]<typename T>(const char* name, T& value) {
+  const auto take = [&]<typename T>(const char* name, T& value, const auto&... left_out) {
+    if (sizeof...(left_out) > 0 && !settings.contains(name)) {
+      ((value = left_out), ...);
+      return;
+    }
     const nlohmann::json& stored = settings.at(name);
     if constexpr (requires { value.has_value(); }) {
       value.reset();

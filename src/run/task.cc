@@ -42,6 +42,18 @@ MarginMatrix margins_for(const TaskOptions& options, int classes) {
   return MarginMatrix(classes, read_margin_matrix(options.delta, classes));
 }
 
+std::vector<SampleView> crop_views(const DataSet& data, const std::vector<std::int32_t>& part) {
+  std::vector<SampleView> views;
+  for (const Samples& crop : data.train_crops) views.emplace_back(crop, part);
+  return views;
+}
+
+std::vector<const SampleSource*> sources(const std::vector<SampleView>& views) {
+  std::vector<const SampleSource*> pointers;
+  for (const SampleView& view : views) pointers.push_back(&view);
+  return pointers;
+}
+
 }  // namespace
 
 bool is_given(const PixelSettings& pixels) {
@@ -65,6 +77,7 @@ std::shared_ptr<const DataSet> load_for(const Model* model, const TaskOptions& o
                                         const RunContext& context) {
   LoadOptions how = load_options(photo_settings(options.photos, context), model, context);
   how.data_dir = options.data_dir;
+  how.crops = crops_in(options.augment);
   return std::make_shared<const DataSet>(load_data(options.data, how));
 }
 
@@ -78,7 +91,8 @@ Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<co
       validation(data.validation.empty() ? SampleView(data.train, split.validation)
                                          : SampleView(data.validation)),
       test(data.test),
-      training(train, data.shape, parse_augmentation(options.augment, data.shape)),
+      crops(crop_views(data, split.train)),
+      training(train, data.shape, parse_augmentation(options.augment, data), sources(crops)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
 
 void note_split(const SplitChoice& choice, ModelInfo& info) {

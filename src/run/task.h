@@ -37,6 +37,7 @@ struct TaskOptions {
     visit("loss", self.loss);
     visit("delta", self.delta);
     visit("augment", self.augment);
+    visit("margins", self.margins, std::vector<float>());
     PhotoOptions::fields(self.photos, visit);
   }
 };
@@ -75,7 +76,8 @@ struct Task {
   SplitChoice choice;
   Split split;
   SampleView train, validation, test;
-  AugmentedSource training;  // the training part with its transformed copies: what the objective is over
+  std::vector<SampleView> crops;  // of the training part
+  AugmentedSource training;       // the training part with its transformed copies: what the objective is over
   Loss loss;
 };
 

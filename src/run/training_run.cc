@@ -13,11 +13,11 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/storage.h"
+#include "report/result_json.h"
 #include "run/centre.h"
 #include "run/model_input.h"
 #include "run/quality.h"
 #include "run/recording.h"
-#include "run/result_json.h"
 #include "run/run_folder.h"
 #include "run/stop_policy.h"
 

@@ -1,4 +1,4 @@
-#include "run/result_json.h"
+#include "report/result_json.h"
 
 namespace lwsvm {
 
@@ -63,14 +63,10 @@ void to_json(json& value, const AdaptSummary& summary) {
   value["model"] = summary.model;
 }
 
-}  // namespace lwsvm
-
-namespace lwsvm::run {
-
 void write_end(RunLog& log, const nlohmann::json& result) {
   nlohmann::ordered_json record{{"type", "end"}};
   record.update(result);
   log.write(record);
 }
 
-}  // namespace lwsvm::run
+}  // namespace lwsvm

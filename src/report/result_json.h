@@ -19,12 +19,8 @@ void to_json(nlohmann::json& json, const TrainSummary& summary);
 void to_json(nlohmann::json& json, const RefineSummary& summary);
 void to_json(nlohmann::json& json, const AdaptSummary& summary);
 
-}  // namespace lwsvm
-
-namespace lwsvm::run {
-
 // {"type": "end", ...}: the run is over. It lies after the last checkpoint, so that a run that is resumed
 // after its end cuts it off and writes it again.
 void write_end(RunLog& log, const nlohmann::json& result);
 
-}  // namespace lwsvm::run
+}  // namespace lwsvm

@@ -1,0 +1,28 @@
+// Whether mirrored images are samples like any other, so that sweeps may draw them beside the training
+// images.
+//
+// Of an image that a network has not seen and of its mirror image it is right equally often, if either could
+// have been in the data set. So the share of wrong answers on mirrored training images is held against that
+// on validation images. Digits, letters, and shoes that all point one way fail by far; what a network has
+// learnt from mirrored images already passes.
+#pragma once
+
+#include <cstdint>
+
+#include "base/messages.h"
+#include "engine/threads.h"
+#include "lwsvm/refine_observer.h"
+#include "model/model.h"
+#include "run/task.h"
+
+namespace lwsvm::run {
+
+// Looks at up to `samples` mirrored training images. False also where there are too few validation samples to
+// tell, or where samples are no images. `start`: what the network is worth. Throws Interrupted at Ctrl-C.
+bool mirrored_are_like_new(const Model& model, const Task& task, const NetworkQuality& start,
+                           std::int64_t samples, const Threads& threads, Messages& messages);
+
+// The training images and their mirror images.
+AugmentedSource with_mirrored(const Task& task);
+
+}  // namespace lwsvm::run
