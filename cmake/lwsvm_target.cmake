@@ -8,9 +8,18 @@ target_compile_options(lwsvm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtua
                                              $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
                                              $<$<BOOL:${LWSVM_WERROR}>:-Werror>)
 target_include_directories(lwsvm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+# g++ collects garbage from 128 MB on: a tenth of the time to compile. It may take a gigabyte first.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(lwsvm_flags INTERFACE --param=ggc-min-heapsize=1000000)
+endif()
 if(LWSVM_SANITIZE)
-  target_compile_options(lwsvm_flags INTERFACE -fsanitize=${LWSVM_SANITIZE} -fno-sanitize-recover=undefined
-                                               -fno-omit-frame-pointer)
+  # Of a test's own code only addresses are checked; what is tested has all checks. (A property of the target decides, for
+  # a target's own options come before these, which would win.)
+  string(REPLACE ",undefined" "" sanitize_tests "${LWSVM_SANITIZE}")
+  set(of_a_test $<BOOL:$<TARGET_PROPERTY:LWSVM_IS_TEST>>)
+  target_compile_options(lwsvm_flags INTERFACE "$<$<NOT:${of_a_test}>:-fsanitize=${LWSVM_SANITIZE}>"
+                                               "$<${of_a_test}:-fsanitize=${sanitize_tests}>"
+                                               -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(lwsvm_flags INTERFACE -fsanitize=${LWSVM_SANITIZE})
   target_compile_definitions(lwsvm_flags INTERFACE LWSVM_SANITIZED)
   # Checks of every pointer for null and alignment are 40% of the time to compile. ASan sees the first, too; the fuzzers,
@@ -66,40 +75,45 @@ if(EXISTS /proc/cpuinfo AND NOT LWSVM_SANITIZE)
   endif()
 endif()
 
-# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program per folder. With EVERY_ISA its
-# tests run once more for each lesser instruction set, as base@SSE41/..., base@AVX2/... Tests that match one of
-# NOT_SANITIZED are left out under the sanitizers: those that run for long only to compare numbers.
+# lwsvm_test(base SOURCES error_test.cc ... DEPENDS lwsvm_base): one GoogleTest program per folder, optimised only with
+# COMPUTES, where tests compute much themselves: -O1 takes twice as long to compile as -O0. With EVERY_ISA its tests run
+# once more for each lesser instruction set, as base@SSE41/..., base@AVX2/... Tests that match one of NOT_SANITIZED are left
+# out under the sanitizers: those that run for long only to compare numbers.
 function(lwsvm_test name)
-  cmake_parse_arguments(ARG "EVERY_ISA" "" "SOURCES;DEPENDS;NOT_SANITIZED" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;EVERY_ISA" "" "SOURCES;DEPENDS;NOT_SANITIZED" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  lwsvm_seldom_run(${name}_test)
+  set_target_properties(${name}_test PROPERTIES LWSVM_IS_TEST ON)
+  if(ARG_COMPUTES)
+    lwsvm_seldom_run(${name}_test)
+  else()
+    target_compile_options(${name}_test PRIVATE -O0)
+    lwsvm_plain_under_sanitizers(${name}_test)
+  endif()
   if(LWSVM_SANITIZE MATCHES address)
-    target_compile_options(${name}_test PRIVATE -fno-sanitize=undefined)  # what is tested keeps it
-    lwsvm_sanitized_tests(${name} "${ARG_NOT_SANITIZED}")
+    list(JOIN ARG_NOT_SANITIZED ":" left_out)
+    lwsvm_tests_in_parts(${name} ${name} ARGUMENTS --gtest_filter=-${left_out})
     return()
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 ENVIRONMENT "OMP_WAIT_POLICY=passive")
   if(ARG_EVERY_ISA)
     foreach(isa ${lwsvm_lesser_isas})
-      # Of a list in one property all but the first entry would be lost: hence two properties, a variable each. The
-      # argument tells engine's tests which instruction set there must be (instruction_set_test.cc).
-      gtest_discover_tests(${name}_test TEST_PREFIX ${name}@${isa}/ TEST_LIST ${name}_${isa}_tests
-                           EXTRA_ARGS --isa=${isa} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300
-                           ENVIRONMENT "LWSVM_MAX_ISA=${isa}" ENVIRONMENT_MODIFICATION "DNNL_MAX_CPU_ISA=set:${isa}")
+      # The argument tells engine's tests which instruction set there must be (instruction_set_test.cc).
+      lwsvm_tests_in_parts(${name} ${name}@${isa} ARGUMENTS --isa=${isa}
+                           ENVIRONMENT LWSVM_MAX_ISA=${isa} DNNL_MAX_CPU_ISA=${isa})
     endforeach()
   endif()
 endfunction()
 
-# A sanitized program takes long to begin and to end, so one process runs many tests: a fourth of a folder's each.
-function(lwsvm_sanitized_tests name left_out)
-  list(JOIN left_out ":" pattern)
+# Where a program takes long to begin and to end, or runs a second time, one process runs many tests: a fourth of a folder's.
+function(lwsvm_tests_in_parts name prefix)
+  cmake_parse_arguments(ARG "" "" "ARGUMENTS;ENVIRONMENT" ${ARGN})
   foreach(part RANGE 3)
-    set(test ${name}/${part}-of-4)
-    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1 --gtest_filter=-${pattern})
+    set(test ${prefix}/${part}-of-4)
+    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1 ${ARG_ARGUMENTS})
     set_tests_properties(${test} PROPERTIES TIMEOUT 900
-      ENVIRONMENT "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
+      ENVIRONMENT "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part};${ARG_ENVIRONMENT}")
   endforeach()
 endfunction()

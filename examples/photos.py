@@ -1,8 +1,9 @@
-"""Photos in a folder per class, as arrays: a network that was trained on them here, then refined.
+"""Photos in a folder per class: a network that is trained on them here, then refined.
 
-    python3 examples/photos.py FOLDER            # FOLDER/train/CLASS/*.jpg and FOLDER/val/CLASS/*.jpg; needs Pillow
+    python3 examples/photos.py FOLDER            # FOLDER/CLASS/*.jpg, or FOLDER/train/CLASS/*.jpg and FOLDER/val/CLASS/*.jpg
 
-Without a folder on pictures that it draws itself.
+lwsvm itself reads the photos (JPEG, PNG, WebP), turns them upright, brings them to 32 x 32 and keeps them decoded. Without a
+folder: on pictures that it draws itself, for which it needs Pillow.
 """
 
 import sys
@@ -11,12 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-try:
-    from PIL import Image, ImageDraw, UnidentifiedImageError
-except ImportError:
-    print("Pillow is not installed: apt install python3-pil")
-    sys.exit(77)
-
 import lwsvm
 
 SIDE = 32
@@ -24,6 +19,11 @@ SIDE = 32
 
 def drawn(folder):
     """Red and green discs and squares of many sizes, with noise."""
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError:
+        print("Pillow, which draws the pictures, is not installed: apt install python3-pil, or give a folder of photos")
+        sys.exit(77)
     rng = np.random.default_rng(0)
     for part, count in (("train", 60), ("val", 20)):
         for name in ("discs", "squares"):
@@ -38,31 +38,17 @@ def drawn(folder):
     return folder
 
 
-def photos(folder):
-    """All pictures below, short side to SIDE, centre cut out; the folder's name is the label."""
-    pictures, labels = [], []
-    for path in sorted(folder.glob("*/*")):
-        try:
-            image = Image.open(path).convert("RGB")
-        except UnidentifiedImageError:
-            continue
-        shrink = SIDE / min(image.size)
-        image = image.resize([max(SIDE, round(n * shrink)) for n in image.size], Image.Resampling.BILINEAR)
-        left, top = (image.width - SIDE) // 2, (image.height - SIDE) // 2
-        pictures.append(np.asarray(image.crop((left, top, left + SIDE, top + SIDE))))
-        labels.append(path.parent.name)
-    return np.stack(pictures), labels  # N x H x W x C, bytes; words
-
-
 with tempfile.TemporaryDirectory() as scratch:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else drawn(Path(scratch))
-    x, y = photos(folder / "train")
-    x_test, y_test = photos(folder / "val")
-print(f"{len(x)} photos to learn from, {len(x_test)} to test on: {', '.join(sorted(set(y)))}")
-base = lwsvm.train("conv16x5-relu-pool2-conv32x3-relu-pool2-dense64-relu", x, y, epochs=5, batch=50, augment="flip",
-                   validation=0.2, test=(x_test, y_test))
-print("trained:", base.end)
-result = lwsvm.refine(base.model, x, y, passes=3, augment="flip", validation=0.2, test=(x_test, y_test))
-print("refined:", result.end)
-print("the first photo shows", result.model.predict(x_test[:1])[0], "and is of", y_test[0])
-result.model.save("photos.onnx")
+    photos = lwsvm.Data(folder, crop=SIDE)
+    print(photos)
+    base = lwsvm.train("conv16x5-relu-pool2-conv32x3-relu-pool2-dense64-relu", photos, epochs=5, batch=50, augment="flip",
+                       validation=0.2)
+    print("trained:", base.end)
+    # The folder again, by its name: the network remembers how its photos were cut.
+    result = lwsvm.refine(base.model, folder, passes=3, augment="flip", validation=0.2)
+    print("refined:", result.end)
+    x_test, y_test = photos.arrays("test")
+    if len(x_test):
+        print("the first photo to test on shows", result.model.predict(x_test[:1])[0], "and is of", result.model.classes[y_test[0]])
+    result.model.save("photos.onnx")

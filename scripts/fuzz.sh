@@ -50,7 +50,7 @@ fuzz_convolutions() {
   grep -qw avx2 /proc/cpuinfo && sets+=(AVX AVX2)
   grep -qw avx512f /proc/cpuinfo && sets+=(AVX512_CORE)
   for set in "${sets[@]}"; do
-    DNNL_MAX_CPU_ISA=$set $programs/convolution_fuzz $((seconds / ${#sets[@]} + 1)) "${FUZZ_SEED:-$(date +%s)}" || return 1
+    DNNL_MAX_CPU_ISA=$set LWSVM_MAX_ISA=$set $programs/convolution_fuzz $((seconds / ${#sets[@]} + 1)) "${FUZZ_SEED:-$(date +%s)}" || return 1
   done
 }
 

@@ -4,7 +4,8 @@
 #   scripts/install-deps.sh build    compiler, CMake, libraries; npm, and uPlot, which draws the report's curves
 #   scripts/install-deps.sh demo     build + the Fashion-MNIST data set
 #   scripts/install-deps.sh python   build + what the Python package is built with: pybind11, Python's headers, setuptools, pip, numpy
-#   scripts/install-deps.sh test     demo + python, pytest, scikit-learn, pandas, matplotlib, tqdm, mypy, Python's onnx and
+#   scripts/install-deps.sh mpi      build + Open MPI, for runs on many machines
+#   scripts/install-deps.sh test     demo + python, mpi, pytest, scikit-learn, pandas, matplotlib, tqdm, mypy, Python's onnx and
 #                                    Pillow, ONNX's test data, LIBLINEAR, Chromium, ONNX Runtime for node
 #   scripts/install-deps.sh notebook python + what docs/python.ipynb is run with, PyTorch among it
 #   scripts/install-deps.sh bench    test + PyTorch and torchvision
@@ -42,6 +43,7 @@ pytest=(
 )
 notebook=(jupyter-nbconvert=py:nbconvert python3-nbconvert=py:nbconvert python3-ipykernel=py:ipykernel python3-torch=py:torch)
 bench=(python3-torch=py:torch python3-torchvision=py:torchvision)
+mpi=(libopenmpi-dev=cmd:mpicxx openmpi-bin=cmd:mpirun)
 lint=(clang-format=cmd:clang-format clang-tidy=cmd:clang-tidy)
 fuzz=(clang=cmd:clang++ libclang-rt-dev=file:/usr/lib/clang libomp-dev=file:/usr/lib/libomp.so)
 
@@ -57,12 +59,13 @@ case ${group#--} in
   build) wanted=("${build[@]}") ;;
   demo) wanted=("${build[@]}" "${data[@]}") ;;
   python) wanted=("${build[@]}" "${python[@]}") ;;
-  test) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${python[@]}" "${pytest[@]}") ;;
+  mpi) wanted=("${build[@]}" "${mpi[@]}") ;;
+  test) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${mpi[@]}" "${python[@]}" "${pytest[@]}") ;;
   notebook) wanted=("${build[@]}" "${data[@]}" "${python[@]}" "${pytest[@]}" "${notebook[@]}") ;;
-  bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${python[@]}" "${pytest[@]}" "${bench[@]}") ;;
+  bench) wanted=("${build[@]}" "${data[@]}" "${test[@]}" "${mpi[@]}" "${python[@]}" "${pytest[@]}" "${bench[@]}") ;;
   lint) wanted=("${build[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
-  *) echo "usage: $0 build|demo|python|test|notebook|bench|lint|fuzz" >&2; exit 2 ;;
+  *) echo "usage: $0 build|demo|python|mpi|test|notebook|bench|lint|fuzz" >&2; exit 2 ;;
 esac
 
 has_dpkg=false

@@ -18,7 +18,9 @@
 #include "lwsvm/data.h"
 #include "lwsvm/evaluate.h"
 #include "lwsvm/model.h"
-#include "lwsvm/refine.h"
+#include "lwsvm/progress.h"
+#include "lwsvm/run_files.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm {
 
@@ -29,9 +31,10 @@ struct AdaptSettings {
   std::optional<double> lambda{};  // absent: by validation
   bool balance = false;            // rare classes get larger margins
   bool keep_input = false;         // normalisation stays with the network's users
-  double time_limit = 0;           // seconds of everything; 0: none
-  std::uint64_t memory = std::uint64_t{4} << 30;  // for features, and for an open layer
-  std::string cache{};  // folder where features are kept for the next call; empty: the XDG cache folder
+  TimeSpan time_limit{};           // of everything: 90, or "1h30m"; 0: none
+  ByteCount memory = "4G";         // for features, and for an open layer
+  std::string cache{};  // folder where features, and photos of files, are kept for the next call; empty: the
+                        // XDG cache folder
   std::uint64_t cache_limit = std::uint64_t{20} << 30;  // bytes; 0: they are not kept
   bool half_features = false;                           // as float16
   int batch = 200;
@@ -41,7 +44,9 @@ struct AdaptSettings {
   // These return false to stop; the best network so far is kept.
   std::function<bool(const RefineProgress&)> on_progress{};
   std::function<bool(const RefineUpdate&)> on_update{};
+  std::function<bool(const RefinePass&)> on_pass{};
   std::function<void(const std::string&)> on_message{};  // what a person should know
+  std::function<void(const RadiusTrial&)> on_trial{};
 };
 
 struct AdaptSummary {
@@ -65,5 +70,10 @@ struct AdaptSummary {
 
 // Throws Error; the network is then as it was.
 AdaptSummary adapt(Network& network, const Data& data, const AdaptSettings& settings = {});
+
+// The same from file to file (run_files.h); the network is written to `files.output`, or NAME.adapted.onnx.
+AdaptSummary adapt(const RunFiles& files, const AdaptSettings& settings = {});
+AdaptSummary resume_adapt(const std::string& run_folder, const AdaptSettings& settings = {},
+                          const GivenAnew& given = {}, const RunFiles& files = {});
 
 }  // namespace lwsvm

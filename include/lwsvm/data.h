@@ -35,6 +35,8 @@ struct PhotoSettings {
   std::uint64_t cache_limit = std::uint64_t{20} << 30;  // bytes; 0: no cache
 };
 
+void set_crop(PhotoSettings& photos, const std::string& text);  // "224", or "192x256": height x width
+
 // The caller's own samples, numbered from 0.
 class SampleReader {
  public:
@@ -124,6 +126,9 @@ struct TaskSettings {
   std::vector<float> margins{};               // classes x classes, row = predicted, column = true; empty: 0-1
   std::string augment{};  // copies that join the training part: "flip", "shift2", "flip,shift2"
 };
+
+// TaskSettings::margins from a CSV file: a line per row, numbers with commas between them. Throws Error.
+std::vector<float> load_margins(const std::string& path, int classes);
 
 // How pixels become the network's input:  (x / scale - mean) / deviation. If nothing is given: as the network
 // remembers; for a network of another program that does not, as trying the known ways shows.

@@ -17,31 +17,11 @@
 #include "lwsvm/data.h"
 #include "lwsvm/evaluate.h"
 #include "lwsvm/model.h"
+#include "lwsvm/progress.h"
+#include "lwsvm/run_files.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm {
-
-// While a move is under way.
-struct RefineProgress {
-  int pass = 0;
-  std::string layer;                     // "sweep": all of them
-  double fraction = 0;                   // of a sweep
-  int epoch = 0;                         // of a layer's solve
-  double primal = 0, dual = 0, gap = 0;  // of a layer's solve: estimates
-};
-
-// A move that has ended: the update of one layer, or a sweep over all.
-struct RefineUpdate {
-  int pass = 0;
-  std::string layer;  // "sweep": all of them
-  std::string form;   // of the dual state: exact, labels, factored, explicit; or sweep
-  bool accepted = false;
-  std::string reason;            // why it ended, or was rejected
-  double before = 0, after = 0;  // objective; the same if it was rejected
-  double gap = 0;                // duality gap of a layer's solve
-  double train_accuracy = 0;
-  std::optional<double> val_accuracy;
-  double seconds = 0;
-};
 
 struct RefineSettings {
   TaskSettings task{};
@@ -58,18 +38,20 @@ struct RefineSettings {
   double gap = 0.4;               // relative, at which a layer's solve ends
   int max_epochs = 50;            // of one layer's solve
   int batch = 200;
-  double time_limit = 0;                          // seconds of everything; 0: none
-  std::uint64_t memory = std::uint64_t{4} << 30;  // that an open layer may take, in bytes
-  std::string mode = "standard";                  // or paper
-  std::string search = "auto";                    // labels, auto or full
-  std::string keep = "best";                      // or last
+  TimeSpan time_limit{};          // of everything: 90, or "1h30m"; 0: none
+  ByteCount memory = "4G";        // that an open layer may take
+  std::string mode = "standard";  // or paper
+  std::string search = "auto";    // labels, auto or full
+  std::string keep = "best";      // or last
   std::uint64_t seed = 0;
   int threads = 0;  // 0: all cores; the result is the same
 
   // These return false to stop; the best network so far is kept.
   std::function<bool(const RefineProgress&)> on_progress{};
   std::function<bool(const RefineUpdate&)> on_update{};
+  std::function<bool(const RefinePass&)> on_pass{};
   std::function<void(const std::string&)> on_message{};  // what a person should know
+  std::function<void(const RadiusTrial&)> on_trial{};
 };
 
 struct RefineSummary {
@@ -95,5 +77,10 @@ struct RefineSummary {
 
 // Throws Error; the network is then as it was.
 RefineSummary refine(Network& network, const Data& data, const RefineSettings& settings = {});
+
+// The same from file to file (run_files.h); the network is written to `files.output`, or NAME.refined.onnx.
+RefineSummary refine(const RunFiles& files, const RefineSettings& settings = {});
+RefineSummary resume_refine(const std::string& run_folder, const RefineSettings& settings = {},
+                            const GivenAnew& given = {}, const RunFiles& files = {});
 
 }  // namespace lwsvm

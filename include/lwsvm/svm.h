@@ -12,6 +12,7 @@
 
 #include "lwsvm/data.h"
 #include "lwsvm/model.h"
+#include "lwsvm/run_files.h"
 
 namespace lwsvm {
 
@@ -74,5 +75,15 @@ struct SparseSamples {
 // The same, in memory and time that go with the entries where nearly all features are zero. Features are
 // taken as they are unless settings say otherwise; a validation part is split off only if it is asked for.
 SvmSummary train_svm(Network& network, SparseSamples samples, const SvmSettings& settings = {});
+
+struct SvmFiles {
+  std::string train{}, test{};  // LIBSVM files to learn from and to test on; `train` empty: `data`
+  DataSource data{};
+  std::string output{};  // ONNX file to write; empty: none
+  OnWork on_work{};
+};
+
+// The same of files.
+SvmSummary train_svm(const SvmFiles& files, const SvmSettings& settings = {});
 
 }  // namespace lwsvm

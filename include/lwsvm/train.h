@@ -14,35 +14,23 @@
 #include "lwsvm/data.h"
 #include "lwsvm/evaluate.h"
 #include "lwsvm/model.h"
+#include "lwsvm/progress.h"
+#include "lwsvm/run_files.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm {
-
-struct TrainProgress {
-  int epoch = 0;  // under way, counted from 1
-  std::int64_t samples_done = 0;
-  double running_loss = 0;
-};
-
-struct TrainEpoch {
-  int epoch = 0;            // that has ended
-  bool evaluated = false;   // whether what follows was computed
-  bool taken_back = false;  // dfw: the objective would have risen
-  double objective = 0, train_accuracy = 0;
-  std::optional<double> val_accuracy;
-  double seconds = 0;  // spent training, evaluations left out
-};
 
 struct TrainSettings {
   TaskSettings task{};
   PixelSettings pixels{};
-  std::string arch = "mnist";         // of a new network: a name or a string, see lwsvm train --help
+  std::string arch = "mnist";         // of a new network: a name or a string of arch_grammar()
   std::string loss = "svm";           // or ce: softmax cross-entropy
   std::string solver = "adam";        // dfw, adam, adadelta, adagrad or nesterov
   double learning_rate = 0;           // 0: the solver's own
   std::optional<double> lambda{};     // absent: that of the network, or 0.001
   std::string schedule = "constant";  // of the learning rate; cosine: falls to 0 at the end
   int epochs = 10;
-  double time_limit = 0;  // seconds of training; 0: none
+  TimeSpan time_limit{};  // of training: 90, or "1h30m"; 0: none
   int batch = 200;
   int eval_every = 1;      // epochs between evaluations of the objective
   std::uint64_t seed = 0;  // of initial weights, batch order and dropout
@@ -52,6 +40,7 @@ struct TrainSettings {
   std::function<bool(const TrainProgress&)> on_progress{};
   std::function<bool(const TrainEpoch&)> on_epoch{};
   std::function<void(const std::string&)> on_message{};  // what a person should know
+  std::function<void(const RadiusTrial&)> on_trial{};    // dfw
 };
 
 struct TrainSummary {
@@ -64,5 +53,13 @@ struct TrainSummary {
 
 // Goes on with the network, or builds one if it is empty. Throws Error; the network is then as it was.
 TrainSummary train(Network& network, const Data& data, const TrainSettings& settings = {});
+
+// The same from file to file (run_files.h); the network is written to `files.output`, or ARCH-DATA.onnx, or
+// model.onnx in the run folder.
+TrainSummary train(const RunFiles& files, const TrainSettings& settings = {});
+TrainSummary resume_train(const std::string& run_folder, const TrainSettings& settings = {},
+                          const GivenAnew& given = {}, const RunFiles& files = {});
+
+std::string arch_grammar();  // what TrainSettings::arch may be, as text for people
 
 }  // namespace lwsvm

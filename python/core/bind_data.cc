@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "call.h"
 #include "lwsvm/data.h"
+#include "lwsvm/model.h"
 #include "lwsvm/samples.h"
 
 namespace lwsvm::python {
@@ -40,11 +41,24 @@ Data view(const py::object& train, const py::object& validation, const py::objec
   return Data::view(arrays);
 }
 
-Data load(const std::string& name_or_path, const std::string& data_dir) {
+// The data, and what there was to say of them. `network` null: they are for none yet. Sizes of 0: by the
+// network.
+std::pair<Data, std::vector<std::string>> load(const std::string& name_or_path, const std::string& data_dir,
+                                               const Network* network, int resize, std::pair<int, int> crop,
+                                               bool stretch, bool skip_bad) {
+  std::vector<std::string> messages;
+  LoadSettings settings;
+  settings.data_dir = data_dir;
+  settings.photos.short_side = resize;
+  settings.photos.crop_height = crop.first;
+  settings.photos.crop_width = crop.second;
+  settings.photos.stretch = stretch;
+  settings.photos.skip_bad = skip_bad;
+  settings.on_message = [&](const std::string& text) { messages.push_back(text); };
   std::optional<Data> data;
   Call call;
-  call.run([&] { data = Data::load(name_or_path, data_dir); });
-  return *data;
+  call.run([&] { data = Data::load(name_or_path, network ? *network : Network(), settings); });
+  return {std::move(*data), std::move(messages)};
 }
 
 // (samples, labels): N x C x H x W, bytes where they are.
@@ -65,7 +79,9 @@ py::tuple copied(const Data& data, const std::string& part) {
 
 void bind_data(py::module_& module) {
   py::class_<Data>(module, "Data")
-      .def_static("load", load, py::arg("name_or_path"), py::arg("data_dir") = "")
+      .def_static("load", load, py::arg("name_or_path"), py::arg("data_dir") = "",
+                  py::arg("network").none(true) = py::none(), py::arg("resize") = 0,
+                  py::arg("crop") = std::pair(0, 0), py::arg("stretch") = false, py::arg("skip_bad") = false)
       .def_static("view", view, py::arg("train"), py::arg("validation") = py::none(),
                   py::arg("test") = py::none(), py::arg("classes") = 0, py::arg("channels_last") = py::none(),
                   py::arg("class_names") = std::vector<std::string>(), py::arg("name") = "samples")

@@ -18,6 +18,18 @@ void Keywords::take(PixelSettings& pixels) {
   take("anyway", pixels.anyway);
 }
 
+void Keywords::take(const char* name, TimeSpan& target) {
+  std::optional<double> seconds;
+  take(name, seconds);
+  if (seconds) target = *seconds;
+}
+
+void Keywords::take(const char* name, ByteCount& target) {
+  std::optional<std::uint64_t> bytes;
+  take(name, bytes);
+  if (bytes) target = *bytes;
+}
+
 void Keywords::check_all_taken() const {
   for (const auto& [name, value] : left_)
     throw py::type_error("there is no setting '" + name.cast<std::string>() + "'");

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lwsvm/data.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm::python {
 
@@ -29,6 +30,9 @@ class Keywords {
       throw py::type_error(std::string(name) + " cannot be " + py::repr(value).cast<std::string>());
     }
   }
+
+  void take(const char* name, TimeSpan& target);
+  void take(const char* name, ByteCount& target);
 
   // None: not given.
   py::object take(const char* name) {

@@ -40,7 +40,15 @@ _Part = tuple[npt.NDArray[Any], npt.NDArray[np.int32]] | None
 
 class Data:
     @staticmethod
-    def load(name_or_path: str | bytes, data_dir: str | bytes = ...) -> Data: ...
+    def load(
+        name_or_path: str | bytes,
+        data_dir: str | bytes = ...,
+        network: Network | None = ...,
+        resize: int = ...,
+        crop: tuple[int, int] = ...,
+        stretch: bool = ...,
+        skip_bad: bool = ...,
+    ) -> tuple[Data, list[str]]: ...
     @staticmethod
     def view(
         train: _Part,

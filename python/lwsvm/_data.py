@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from . import _core
+from . import _core, _settings
 from ._core import Error
 from ._labels import Labels
+from ._numpy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def sample_array(x: Any, what: str = "x") -> npt.NDArray[Any]:
@@ -105,7 +106,8 @@ class Data:
     """Samples with labels: arrays, or a data set by name or path.
 
     Arrays of float32 or uint8 in C order are looked at where they are, so do not change them while a `Data` lives; others are
-    copied. Axes are N x features, N x H x W, N x C x H x W or N x H x W x C.
+    copied. Axes are N x features, N x H x W, N x C x H x W or N x H x W x C. Photos, a folder per class or a CSV file, become
+    what a network takes where there is one, else 3 x 224 x 224 or as `crop` and `resize` say.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).random((30, 4), dtype=np.float32)
@@ -128,17 +130,30 @@ class Data:
         data_dir: str | os.PathLike[str] = "",
         outputs: int | None = None,
         output_names: Sequence[str] = (),
+        network: Any = None,
+        crop: int | tuple[int, int] | None = None,
+        resize: int | None = None,
+        stretch: bool = False,
+        skip_bad: bool = False,
     ):
         """`validation` and `test` are pairs of samples and labels. `classes` names the label of each class number; `outputs` is
         how many a network tells apart, `output_names` what its file calls them. `channels_last` says what four axes are; None: the axis with 1, 3 or 4 entries holds
-        the channels."""
+        the channels.
+
+        Of photos: `network` is the `Network` that they are for; `crop` (a number, or height and width), `resize` (the short side),
+        `stretch` and `skip_bad` are those of `lwsvm train --help`."""
         self.labels: Labels | None = None
+        self.notes: list[str] = []  # what there was to say about the files
+        photos = _settings.photos(crop, resize, stretch, skip_bad)
         if is_name(x):
             if y is not None or validation is not None or test is not None or classes is not None:
                 raise Error(f"[data] {os.fspath(x)} is a data set with labels and parts of its own; leave out y, "
                             "validation, test and classes")
-            self.core = _core.Data.load(os.fsencode(x), os.fsencode(data_dir))
+            core = None if network is None else network.core
+            self.core, self.notes = _core.Data.load(_settings.path(x), _settings.path(data_dir), core, **photos)
             return
+        if any(value is not None and value is not False for value in (crop, resize, stretch, skip_bad)):
+            raise Error("[data] crop, resize, stretch and skip_bad are of photos in files; leave them out with arrays")
         x, y = pair_of(x, y)
         pairs = {"train": (x, y), "validation": _part(validation, "validation"), "test": _part(test, "test")}
         self.labels = Labels(y, outputs, classes, output_names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from ._core import Error
+from ._numpy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def _shown(labels: Sequence[Any]) -> str:

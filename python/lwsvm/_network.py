@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, _settings
 from ._core import Error
 from ._data import Data, is_name, pair_of, sample_array
+from ._numpy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Layer(NamedTuple):
@@ -217,7 +218,7 @@ class Network:
         """Loss, objective and accuracy on samples, or on a part ("test", "train", "val") of a data set by name."""
         outputs = self.core.classes()
         if is_name(x) or isinstance(x, Data):
-            data = x if isinstance(x, Data) else Data(x, y, classes=classes, data_dir=data_dir)
+            data = x if isinstance(x, Data) else Data(x, y, classes=classes, data_dir=data_dir, network=self)
         else:
             x, y = pair_of(x, y)
             known = self._classes_for(x) if classes is None else classes

@@ -36,7 +36,7 @@ def _made_data(
             raise Error("[data] a Data has its own labels, parts and name; leave out y, test, classes and name")
         return x, share
     if is_name(x):
-        return Data(x, y, validation=own, test=test, classes=classes, data_dir=data_dir), share
+        return Data(x, y, validation=own, test=test, classes=classes, data_dir=data_dir, network=network), share
     return Data(x, y, validation=own, test=test, classes=classes, channels_last=channels_last, name=name or "samples",
                 outputs=network.core.classes() if network else None,
                 output_names=network.core.class_names() if network else ()), share
@@ -145,7 +145,7 @@ def refine(
     data, share = _made_data(x, y, validation, test, classes, channels_last, name, data_dir, source)
     limit = _settings.seconds(time_limit)
     refined = source.core.copy()
-    messages: list[str] = []
+    messages = list(data.notes)
     settings = {
         "validation": share,
         "split_seed": split_seed,
@@ -240,7 +240,7 @@ def train(
     data, share = _made_data(x, y, validation, test, classes, channels_last, name, data_dir, source)
     limit = _settings.seconds(time_limit)
     trained = source.core.copy() if source else _core.Network()
-    messages: list[str] = []
+    messages = list(data.notes)
     history: list[dict[str, Any]] = []
     settings = {
         "arch": None if source else network,

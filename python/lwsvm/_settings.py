@@ -11,6 +11,7 @@ from . import _core
 from ._core import Error
 
 MAX_THREADS = 1024
+MAX_PIXELS = 1 << 14  # of a side of a photo
 
 
 def seconds(time_limit: str | float | None) -> float:
@@ -106,6 +107,28 @@ def lam(value: str | float | None) -> dict[str, Any]:
             return {"search_lambda": True}
         raise Error(f"[refine] lambda is '{value}'; it must be a positive number, or 'auto'")
     return {"lam": _number(value, "lam", "a positive number, or 'auto'")}
+
+
+def photos(crop: Any, resize: Any, stretch: Any, skip_bad: Any) -> dict[str, Any]:
+    """How they become samples; 0: as the network says."""
+    sides = crop if isinstance(crop, (tuple, list)) else (crop, crop)
+    if len(sides) != 2:
+        raise Error(f"[crop] {crop!r} is no size; give a number of pixels, or a pair (height, width)")
+    return {
+        "crop": (_pixels(sides[0], "crop"), _pixels(sides[1], "crop")),
+        "resize": _pixels(resize, "resize"),
+        "stretch": bool(stretch),
+        "skip_bad": bool(skip_bad),
+    }
+
+
+def _pixels(count: Any, name: str) -> int:
+    if count is None:
+        return 0
+    value = _number(count, name, "a number of pixels")
+    if not 1 <= value <= MAX_PIXELS or value != int(value):
+        raise Error(f"[{name}] {count} pixels; give 1 to {MAX_PIXELS}")
+    return int(value)
 
 
 def path(name: str | os.PathLike[str]) -> bytes:

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
-#include "api/move_callbacks.h"
 #include "api/network_state.h"
 #include "api/settings.h"
 #include "base/units.h"
 #include "report/table.h"
+#include "run/callbacks.h"
 #include "run/refinement_run.h"
 
 namespace lwsvm {
 namespace {
 
-run::RefineJob job_of(const RefineSettings& settings) {
+run::RefineJob job_of(const RefineSettings& settings, const RunFiles& files = {}) {
   run::RefineJob job;
-  job.task = task_options(settings.task);
+  take_files(files, job);
+  job.input = files.network;
+  job.task = task_options(settings.task, files.data);
   job.pixels = settings.pixels;
   job.layers = settings.layers;
   if (settings.search_lambda)
@@ -26,8 +28,8 @@ run::RefineJob job_of(const RefineSettings& settings) {
   job.search = settings.search;
   job.keep = settings.keep;
   job.mode = settings.mode;
-  job.memory = std::to_string(settings.memory);
-  job.time_limit = limit_text(settings.time_limit);
+  job.memory = settings.memory.text();
+  job.time_limit = settings.time_limit.text();
   job.refine.mu = settings.mu;
   job.refine.passes = settings.passes;
   job.refine.patience = settings.patience;
@@ -38,17 +40,36 @@ run::RefineJob job_of(const RefineSettings& settings) {
   return job;
 }
 
+RefineSummary run_files(run::RefineJob job, const RunFiles& files, const RefineSettings& settings) {
+  CallbackMessages messages(settings.on_message, files.on_work);
+  run::MoveCallbacks callbacks(settings);
+  run::RunContext context = context_of(files.data, settings.threads, messages, {&callbacks});
+  if (files.team) context.team = files.team;
+  return run::run_refinement(std::move(job), context).summary;
+}
+
 }  // namespace
 
 RefineSummary refine(Network& network, const Data& data, const RefineSettings& settings) {
   CallbackMessages messages(settings.on_message);
-  MoveCallbacks callbacks(settings.on_progress, settings.on_update);
+  run::MoveCallbacks callbacks(settings);
   run::RefineJob job = job_of(settings);
   job.input = network.state().path;
   run::Refined refined = run::run_refinement(std::move(job), {settings.threads, "", &messages, {&callbacks}},
                                              run_input(network, data));
   network = network_of(refined.model);
   return std::move(refined.summary);
+}
+
+RefineSummary refine(const RunFiles& files, const RefineSettings& settings) {
+  return run_files(job_of(settings, files), files, settings);
+}
+
+RefineSummary resume_refine(const std::string& run_folder, const RefineSettings& settings,
+                            const GivenAnew& given, const RunFiles& files) {
+  run::RefineJob job = job_of(settings, files);
+  resume(run_folder, given, job);
+  return run_files(std::move(job), files, settings);
 }
 
 std::string RefineSummary::brief_report() const {

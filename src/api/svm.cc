@@ -13,8 +13,14 @@
 namespace lwsvm {
 namespace {
 
-run::SvmJob job_of(const SvmSettings& settings) {
+run::SvmJob job_of(const SvmSettings& settings, const SvmFiles& files = {}) {
   run::SvmJob job;
+  job.source.data = files.data.name;
+  job.source.train_file = files.train;
+  job.source.test_file = files.test;
+  job.source.photos = photo_options(files.data.photos);
+  job.delta = files.data.margins;
+  job.output = files.output;
   job.source.validation = settings.task.validation;
   job.source.split_seed = settings.task.split_seed.value_or(0);
   job.margins = settings.task.margins;
@@ -92,6 +98,13 @@ SvmSummary train_svm(Network& network, SparseSamples samples, const SvmSettings&
                                          settings.on_progress, {true, {}, nullptr});
   network = network_of(trained.model);
   return std::move(trained.summary);
+}
+
+SvmSummary train_svm(const SvmFiles& files, const SvmSettings& settings) {
+  CallbackMessages messages(settings.on_message, files.on_work);
+  return run::run_svm(job_of(settings, files), context_of(files.data, settings.threads, messages, {}),
+                      settings.on_progress)
+      .summary;
 }
 
 SvmSummary train_svm(Network& network, const Data& data, const SvmSettings& settings) {

@@ -3,9 +3,8 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "model/onnx_reader.h"
+#include "lwsvm/classify.h"
 #include "report/json_text.h"
-#include "run/classification.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -13,19 +12,20 @@ namespace {
 struct ClassifyOptions {
   std::string model, output_name;
   std::vector<std::string> files;
-  run::PhotoOptions photos;
   ClassifySettings settings;
 };
 
 int classify_photos(const Common& common, const ClassifyOptions& options) {
   const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
-  const run::RunContext context = run_context(common, terminal);
   ClassifySettings settings = options.settings;
-  settings.photos = run::photo_settings(options.photos, context);
-  const std::vector<ClassifiedPhoto> found =
-      run::run_classification(read_onnx(options.model, options.output_name, run::asked_size(options.photos)),
-                              options.files, settings, context);
+  settings.photos.cache = common.cache;
+  settings.photos.cache_limit = cache_limit_of(common);
+  settings.threads = common.threads;
+  settings.on_message = lines_on(terminal);
+  const Network network = Network::load(options.model, options.output_name, settings.photos.crop_height,
+                                        settings.photos.crop_width);
+  const std::vector<ClassifiedPhoto> found = classify(network, options.files, settings);
   if (common.json) {
     nlohmann::ordered_json photos = nlohmann::ordered_json::array();
     for (const ClassifiedPhoto& photo : found) {
@@ -56,7 +56,7 @@ Command add_classify(CLI::App& app, Common& common) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_output_name_option(*sub, options->output_name);
-  add_photo_options(*sub, options->photos, common);
+  add_photo_options(*sub, options->settings.photos, common);
   add_normalize_options(*sub, options->settings.pixels);
   add_common_options(*sub, common);
   return {sub, [options, &common] { return classify_photos(common, *options); }};

@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "data/fetch.h"
-#include "data/registry.h"
+#include "lwsvm/datasets.h"
 #include "report/json_text.h"
 #include "report/table.h"
 

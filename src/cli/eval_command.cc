@@ -3,7 +3,6 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
-#include "data/margin_csv.h"
 #include "lwsvm/evaluate.h"
 #include "report/json_text.h"
 #include "report/table.h"
@@ -14,8 +13,9 @@ namespace {
 struct EvalOptions {
   std::string model;
   std::string output_name;
-  run::TaskOptions task;
+  DataSource data;
   EvaluateSettings settings;
+  std::string loss = "svm";
   bool per_class = false;
 };
 
@@ -33,23 +33,18 @@ std::string class_table(const EvaluateSummary& found) {
 int eval(const Common& common, const EvalOptions& options) {
   const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
-  const run::TaskOptions& task = options.task;
-  const ImageSize size = run::asked_size(task.photos);
-  const Network network = Network::load(options.model, options.output_name, size.height, size.width);
-  const run::RunContext context = run_context(common, terminal);
-  LoadSettings load{common.data_dir, run::photo_settings(task.photos, context), common.threads};
-  load.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
-  load.on_progress = [&](const std::string& what, std::int64_t part, std::int64_t whole) {
-    terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
-  };
-  const Data data = Data::load(task.data, network, load);
+  const DataSource source = located(options.data, common);
+  const Network network =
+      Network::load(options.model, options.output_name, source.photos.crop_height, source.photos.crop_width);
+  LoadSettings load{source.data_dir, source.photos, common.threads};
+  load.on_message = lines_on(terminal);
+  load.on_progress = bars_on(terminal);
+  const Data data = Data::load(source.name, network, load);
   EvaluateSettings settings = options.settings;
-  settings.task.validation = task.validation;
-  settings.task.split_seed = task.split_seed;
-  if (!task.delta.empty()) settings.task.margins = read_margin_matrix(task.delta, data.classes());
+  if (!source.margins.empty()) settings.task.margins = load_margins(source.margins, data.classes());
   settings.threads = common.threads;
-  settings.photos = task.data;
-  settings.on_message = [&](const std::string& text) { terminal.line(std::string_view(text)); };
+  settings.photos = source.name;
+  settings.on_message = lines_on(terminal);
   const EvaluateSummary found = evaluate(network, data, settings);
   if (common.json) {
     nlohmann::ordered_json result{
@@ -81,8 +76,8 @@ Command add_eval(CLI::App& app, Common& common) {
   CLI::App* sub = app.add_subcommand("eval", "loss, objective and accuracy of a network on a data set");
   sub->add_option("model", options->model, "ONNX file")->required();
   add_output_name_option(*sub, options->output_name);
-  add_task_options(*sub, options->task, common);
-  add_loss_option(*sub, options->task.loss);
+  add_task_options(*sub, options->data, settings.task, common);
+  add_loss_option(*sub, options->loss);
   add_normalize_options(*sub, settings.pixels);
   add_anyway_option(*sub, settings.pixels);
   sub->add_option("--split", settings.part, "test, train or val")->capture_default_str();
@@ -101,7 +96,7 @@ Command add_eval(CLI::App& app, Common& common) {
                 "a table of the classes' accuracies, too; --json has it always");
   add_common_options(*sub, common);
   return {sub, [options, sub, &common] {
-            if (sub->count("--loss") > 0) options->settings.loss = options->task.loss;
+            if (sub->count("--loss") > 0) options->settings.loss = options->loss;
             return eval(common, *options);
           }};
 }

@@ -3,11 +3,9 @@
 
 #include "base/units.h"
 #include "cli/commands.h"
-#include "model/onnx_reader.h"
+#include "lwsvm/inspect.h"
 #include "report/json_text.h"
 #include "report/table.h"
-#include "run/centre.h"
-#include "run/inspection.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -17,99 +15,93 @@ using nlohmann::ordered_json;
 struct InspectCommand {
   std::string output_name;
   std::string model;
-  std::int64_t samples = 50000;
-  std::string memory = "4G";
+  InspectSettings settings;
+  std::string memory = settings.memory.text();
 };
 
-ordered_json to_json(const LayerMemory& memory) {
-  return {{"form", memory.form},         {"inputs", memory.inputs_fit ? memory.inputs : 0},
-          {"patterns", memory.patterns}, {"slopes", memory.slopes},
-          {"dual", memory.blocks},       {"weights", memory.weights},
-          {"total", memory.total()}};
+ordered_json to_json(const OpenLayerMemory& memory) {
+  return {{"form", memory.form},     {"inputs", memory.inputs}, {"patterns", memory.patterns},
+          {"slopes", memory.slopes}, {"dual", memory.dual},     {"weights", memory.weights},
+          {"total", memory.total}};
 }
 
-void print_json(const Model& model, const run::Inspection& found, const InspectCommand& command) {
+ordered_json to_json(const InspectedLayer& layer) {
+  const LayerInfo& info = layer.info;
+  ordered_json result{{"name", info.name},       {"kind", info.kind},
+                      {"inputs", layer.inputs},  {"shape", info.output_shape},
+                      {"details", info.details}, {"parameters", info.parameters},
+                      {"flops", layer.flops},    {"linearity", layer.linearity}};
+  if (!info.has_weights) return result;
+  result["refinable"] = layer.memory.has_value();
+  if (layer.memory)
+    result["memory"] = to_json(*layer.memory);
+  else
+    result["why_not"] = info.why_not_refinable;
+  return result;
+}
+
+void print_json(const Network& network, const Inspection& found, const InspectCommand& command) {
   ordered_json layers = ordered_json::array();
-  for (std::size_t i = 0; i < found.layers.size(); ++i) {
-    const NodeSummary& node = found.summary.nodes[i];
-    ordered_json layer{{"name", node.name},       {"kind", node.kind},
-                       {"inputs", node.inputs},   {"shape", node.output_shape},
-                       {"details", node.details}, {"parameters", node.parameters},
-                       {"flops", node.flops},     {"linearity", to_string(node.linearity)}};
-    if (const auto& refinable = found.layers[i]) {
-      layer["refinable"] = refinable->obstacle.empty();
-      if (refinable->obstacle.empty())
-        layer["memory"] = to_json(refinable->memory);
-      else
-        layer["why_not"] = refinable->obstacle;
-    }
-    layers.push_back(std::move(layer));
-  }
-  ordered_json result{{"classes", run::class_count(model.graph)},
-                      {"parameters", found.summary.parameters},
-                      {"flops", found.summary.flops},
-                      {"arch", model.info.arch},
-                      {"data", model.info.data},
-                      {"producer", model.info.producer},
-                      {"opset", model.info.opset},
-                      {"input", run::expected_input(model)},
-                      {"notes", model.info.notes}};
-  result["lambda"] = model.info.lambda ? ordered_json(*model.info.lambda) : ordered_json(nullptr);
-  result["centre"] = run::centred_at_start(model.info) ? "start" : "zero";
-  if (const std::string start = run::noted_start(model.info); !start.empty()) result["start"] = start;
-  result["samples"] = command.samples;
-  result["memory"] = found.largest;
-  result["sweep_memory"] = found.sweeps;
+  for (const InspectedLayer& layer : found.layers) layers.push_back(to_json(layer));
+  ordered_json result{
+      {"classes", network.classes()}, {"parameters", found.parameters}, {"flops", found.flops},
+      {"arch", network.arch()},       {"data", network.data()},         {"producer", network.producer()},
+      {"opset", found.opset},         {"input", found.input},           {"notes", network.notes()}};
+  result["lambda"] = network.lambda() ? ordered_json(*network.lambda()) : ordered_json(nullptr);
+  result["centre"] = found.centre;
+  if (!found.start.empty()) result["start"] = found.start;
+  result["samples"] = command.settings.samples;
+  result["memory"] = found.largest_memory;
+  result["sweep_memory"] = found.sweep_memory;
   result["layers"] = std::move(layers);
   fmt::print("{}\n", json_text(result));
 }
 
-std::string verdict(const std::optional<run::Refinable>& refinable) {
-  if (!refinable) return "";
-  if (!refinable->obstacle.empty()) return "no: " + refinable->obstacle;
-  return fmt::format("{}, {}{}", refinable->memory.form,
-                     format_bytes(static_cast<double>(refinable->memory.total())),
-                     refinable->memory.inputs_fit ? "" : ", inputs computed anew");
+std::string verdict(const InspectedLayer& layer) {
+  if (!layer.info.has_weights) return "";
+  if (!layer.memory) return "no: " + layer.info.why_not_refinable;
+  return fmt::format("{}, {}{}", layer.memory->form, format_bytes(static_cast<double>(layer.memory->total)),
+                     layer.memory->inputs_fit ? "" : ", inputs computed anew");
 }
 
-void print_table(const Model& model, const run::Inspection& found, const InspectCommand& command) {
-  const ModelInfo& info = model.info;
-  fmt::print("{}: {} classes, {} parameters, {:.2f} MFLOP per sample", command.model,
-             run::class_count(model.graph), format_count(found.summary.parameters),
-             static_cast<double>(found.summary.flops) * 1e-6);
-  if (!info.arch.empty()) fmt::print(", arch {}", info.arch);
-  if (!info.data.empty()) fmt::print(", trained on {}", info.data);
-  if (info.lambda) fmt::print(", lambda {}", *info.lambda);
-  if (const std::string start = run::noted_start(info); !start.empty()) fmt::print(" around {}", start);
+void print_table(const Network& network, const Inspection& found, const InspectCommand& command) {
+  fmt::print("{}: {} classes, {} parameters, {:.2f} MFLOP per sample", command.model, network.classes(),
+             format_count(found.parameters), static_cast<double>(found.flops) * 1e-6);
+  if (!network.arch().empty()) fmt::print(", arch {}", network.arch());
+  if (!network.data().empty()) fmt::print(", trained on {}", network.data());
+  if (network.lambda()) fmt::print(", lambda {}", *network.lambda());
+  if (!found.start.empty()) fmt::print(" around {}", found.start);
   fmt::print("\nwritten by {}, opset {} of ONNX\n",
-             info.producer.empty() ? "an unknown program" : info.producer, info.opset);
-  fmt::print("input: {}\n", run::expected_input(model));
-  for (const std::string& note : info.notes) fmt::print("note: {}\n", note);
+             network.producer().empty() ? "an unknown program" : network.producer(), found.opset);
+  fmt::print("input: {}\n", found.input);
+  for (const std::string& note : network.notes()) fmt::print("note: {}\n", note);
   fmt::print("\n");
   Table table({"layer", "kind", "details", "from", "output", "parameters", "FLOPs", "is", "refine"});
-  for (std::size_t i = 0; i < found.layers.size(); ++i) {
-    const NodeSummary& node = found.summary.nodes[i];
-    table.add({node.name, node.kind, node.details, fmt::format("{}", fmt::join(node.inputs, ", ")),
-               to_string(node.output_shape), node.parameters ? format_count(node.parameters) : "",
-               node.flops ? format_count(node.flops) : "",
-               node.kind == "Input" ? "" : std::string(to_string(node.linearity)), verdict(found.layers[i])});
+  for (const InspectedLayer& layer : found.layers) {
+    const LayerInfo& info = layer.info;
+    table.add({info.name, info.kind, info.details, fmt::format("{}", fmt::join(layer.inputs, ", ")),
+               info.output_shape.empty() ? "1" : fmt::format("{}", fmt::join(info.output_shape, "x")),
+               info.parameters ? format_count(info.parameters) : "",
+               layer.flops ? format_count(layer.flops) : "", info.kind == "Input" ? "" : layer.linearity,
+               verdict(layer)});
   }
   fmt::print("{}\n{} of {} layers with weights can be refined", table.str(), found.refinable, found.weighted);
   if (found.refinable > 0)
     fmt::print("; {} samples take at most {} at a time (--memory {}), and sweeps over all layers {}",
-               format_count(command.samples), format_bytes(static_cast<double>(found.largest)),
-               command.memory, format_bytes(static_cast<double>(found.sweeps)));
+               format_count(command.settings.samples),
+               format_bytes(static_cast<double>(found.largest_memory)), command.memory,
+               format_bytes(static_cast<double>(found.sweep_memory)));
   fmt::print("\n");
 }
 
-int inspect(const Common& common, const InspectCommand& command) {
-  const Model model = read_onnx(command.model, command.output_name);
-  const run::Inspection found =
-      run::inspect_network(model, command.samples, parse_bytes(command.memory, "memory"));
+int run_inspect(const Common& common, InspectCommand command) {
+  command.settings.memory = command.memory;
+  const Network network = Network::load(command.model, command.output_name);
+  const Inspection found = inspect(network, command.settings);
   if (common.json)
-    print_json(model, found, command);
+    print_json(network, found, command);
   else
-    print_table(model, found, command);
+    print_table(network, found, command);
   return done;
 }
 
@@ -121,13 +113,13 @@ Command add_inspect(CLI::App& app, Common& common) {
       "inspect", "what a network is, which of its layers can be refined, and the memory that takes");
   sub->add_option("model", command->model, "ONNX file")->required();
   add_output_name_option(*sub, command->output_name);
-  sub->add_option("--samples", command->samples, "how many training samples the memory is for")
+  sub->add_option("--samples", command->settings.samples, "how many training samples the memory is for")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->add_option("--memory", command->memory, "that refine may take, as its option of that name")
       ->capture_default_str();
   add_common_options(*sub, common);
-  return {sub, [command, &common] { return inspect(common, *command); }};
+  return {sub, [command, &common] { return run_inspect(common, *command); }};
 }
 
 }  // namespace lwsvm::cli

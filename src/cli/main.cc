@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -10,16 +11,26 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/version.h"
 #include "cli/commands.h"
-#include "engine/instruction_set.h"
+#include "lwsvm/version.h"
+#include "mpi/ranks.h"
 
 namespace lwsvm::cli {
 
 namespace {
+
+Team* ranks = &alone();  // also where a mistake must be told to them
+
+// Several ranks can only refine; of what they print, that of the first is enough.
+void check_command(const Common& common, const CLI::App& command) {
+  if (common.team->is_alone() || command.get_name() == "refine") return;
+  fail("ranks", "{} ranks cannot {} together, only refine; leave out mpirun", common.team->size(),
+       command.get_name());
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Trains and refines piecewise linear networks. ONNX in, ONNX out.", "lwsvm");
@@ -28,6 +39,9 @@ int run(int argc, char** argv) {
                        fmt::format("{}, kernels for {}", version_line(), instruction_set_name()));
   app.get_formatter()->column_width(34);
   Common common;
+  common.team = ranks = &join_ranks();
+  if (!common.team->is_first() && !std::freopen("/dev/null", "w", stdout))
+    fail("ranks", "standard output cannot be turned off");
   std::vector<Command> commands{
       add_train(app, common),     add_refine(app, common),  add_adapt(app, common),
       add_reproduce(app, common), add_svm(app, common),     add_classify(app, common),
@@ -42,12 +56,14 @@ int run(int argc, char** argv) {
     fmt::print("{}", text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    app.exit(error);  // prints the message
+    if (common.team->is_first()) app.exit(error);  // prints the message
     return bad_input;
   }
   const auto chosen =
       std::ranges::find_if(commands, [](const Command& command) { return command.app->parsed(); });
   LWSVM_CHECK(chosen != commands.end());  // a subcommand is required
+  check_command(common, *chosen->app);
+  if (common.threads == 0) common.threads = threads_per_rank();
   return chosen->run();
 }
 
@@ -68,6 +84,16 @@ int complain(int exit_code, const std::string& message) {
   return exit_code;
 }
 
+// Of several ranks one that cannot go on ends all. What all have come upon, such as an option that cannot be,
+// the first one says, and the others are gone before they do.
+int complain_together(int exit_code, const std::string& message) {
+  lwsvm::Team& team = *lwsvm::cli::ranks;
+  if (team.is_alone()) return complain(exit_code, message);
+  if (!team.is_first()) std::this_thread::sleep_for(std::chrono::seconds(1));
+  complain(exit_code, team.is_first() ? message : fmt::format("{}: {}", team.name(), message));
+  lwsvm::end_all_ranks(exit_code);
+}
+
 // A message of several lines points at a place in its first one: keep them aligned after the prefix.
 std::string indented(std::string message) {
   for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 8)
@@ -80,25 +106,27 @@ int run_guarded(int argc, char** argv) {
   try {
     return cli::run(argc, argv);
   } catch (const Error& error) {
-    return complain(cli::bad_input, indented(error.what()));
+    return complain_together(cli::bad_input, indented(error.what()));
   } catch (const Interrupted& interruption) {
-    return complain(interrupt_exit_code(), interruption.what());
+    return complain_together(interrupt_exit_code(), interruption.what());
   } catch (const std::filesystem::filesystem_error& error) {
     // Where nobody has looked more closely: names that are too long, folders that may not be entered.
     if (error.path1().empty())
-      return complain(cli::bad_input, fmt::format("[file] the working folder cannot be used: {}; change to "
-                                                  "one that is there",
-                                                  error.code().message()));
-    return complain(cli::bad_input, fmt::format("[file] {}: {}; give another name, or check the permissions",
-                                                error.path1().string(), error.code().message()));
+      return complain_together(cli::bad_input,
+                               fmt::format("[file] the working folder cannot be used: {}; change to "
+                                           "one that is there",
+                                           error.code().message()));
+    return complain_together(cli::bad_input,
+                             fmt::format("[file] {}: {}; give another name, or check the permissions",
+                                         error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {
-    return complain(cli::internal_error, "out of memory; try a smaller --batch");
+    return complain_together(cli::internal_error, "out of memory; try a smaller --batch");
   } catch (const std::exception& error) {
     if (const auto* reason = dynamic_cast<const std::system_error*>(&error); reason && std::ferror(stdout)) {
       errno = reason->code().value();  // for main(), which says so
       return cli::done;
     }
-    return complain(cli::internal_error, fmt::format("internal error: {}", error.what()));
+    return complain_together(cli::internal_error, fmt::format("internal error: {}", error.what()));
   }
 }
 
@@ -107,6 +135,7 @@ int run_guarded(int argc, char** argv) {
 int main(int argc, char** argv) {
   occupy_standard_streams();
   const int exit_code = run_guarded(argc, argv);
+  lwsvm::leave_ranks();
   // What was printed may still lie in a buffer: a full disk shows only now.
   if (!std::ferror(stdout)) errno = 0;
   const bool flushed = std::fflush(stdout) == 0;

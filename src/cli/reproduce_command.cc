@@ -6,6 +6,7 @@
 #include "cli/run_display.h"
 #include "report/json_text.h"
 #include "reproduce/reproduction.h"
+#include "run/callbacks.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -14,7 +15,15 @@ int run_reproduce(const Common& common, const reproduce::ReproduceOptions& optio
   const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
   RunDisplay display(terminal);
-  const reproduce::Reproduction done = reproduce::reproduce(options, run_context(common, terminal, &display));
+  TrainSettings training;
+  RefineSettings refining;
+  display.follow(training);
+  display.follow(refining);
+  refining.on_trial = {};  // those of training hear every trial
+  run::TrainCallbacks on_training(training);
+  run::MoveCallbacks on_refining(refining);
+  const reproduce::Reproduction done = reproduce::reproduce(
+      options, {common.threads, common.data_dir, &terminal, {&on_training, &on_refining}});
   if (!done.finished) return interrupt_exit_code();
   if (common.json)
     fmt::print("{}\n", json_text(reproduce::results_json(done.plan, done.results)));

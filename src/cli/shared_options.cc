@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <system_error>
 
-#include "base/units.h"
 #include "cli/commands.h"
-#include "data/normalization.h"
+#include "lwsvm/units.h"
 
 namespace lwsvm::cli {
 
@@ -46,21 +45,38 @@ std::vector<std::string> given_options(const CLI::App& command) {
   return names;
 }
 
-run::RunContext run_context(const Common& common, Terminal& terminal, run::RunObserver* observer) {
-  run::RunContext context;
-  context.threads = common.threads;
-  context.data_dir = common.data_dir;
-  context.messages = &terminal;
-  context.cache = common.cache;
-  if (!common.cache_limit.empty()) context.cache_limit = parse_bytes(common.cache_limit, "cache-limit");
-  if (observer) context.observers.push_back(observer);
-  return context;
+std::uint64_t cache_limit_of(const Common& common) {
+  return common.cache_limit.empty() ? PhotoSettings().cache_limit
+                                    : parse_size(common.cache_limit, "cache-limit");
 }
 
-void add_task_options(CLI::App& command, run::TaskOptions& task, Common& common) {
+DataSource located(DataSource data, const Common& common) {
+  data.data_dir = common.data_dir;
+  data.photos.cache = common.cache;
+  data.photos.cache_limit = cache_limit_of(common);
+  return data;
+}
+
+std::function<void(const std::string&)> lines_on(Terminal& terminal) {
+  return [&terminal](const std::string& text) {
+    constexpr std::string_view kWarning = "warning: ";
+    if (text.starts_with(kWarning))
+      terminal.warn(std::string_view(text).substr(kWarning.size()));
+    else
+      terminal.line(std::string_view(text));
+  };
+}
+
+OnWork bars_on(Terminal& terminal) {
+  return [&terminal](const std::string& what, std::int64_t part, std::int64_t whole) {
+    terminal.progress(what, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(whole));
+  };
+}
+
+void add_task_options(CLI::App& command, DataSource& data, TaskSettings& task, Common& common) {
   command
       .add_option(
-          "--data", task.data,
+          "--data", data.name,
           "fashion-mnist, mnist, cifar10, cifar100, synthetic, or a path: a folder of IDX files, CIFAR "
           "batches or photos (ROOT/CLASS/*, or ROOT/{train,val,test}/CLASS/*), an .npz, or a .csv of "
           "path,label")
@@ -73,20 +89,21 @@ void add_task_options(CLI::App& command, run::TaskOptions& task, Common& common)
       .add_option("--split-seed", task.split_seed,
                   "seed of that split (default: 0, or as the network was trained)")
       ->check(whole_number());
-  command.add_option("--delta", task.delta,
+  command.add_option("--delta", data.margins,
                      "CSV file with the margin matrix, C x C, row = predicted, column = true");
-  add_photo_options(command, task.photos, common);
+  add_photo_options(command, data.photos, common);
 }
 
-void add_photo_options(CLI::App& command, run::PhotoOptions& photos, Common& common) {
+void add_photo_options(CLI::App& command, PhotoSettings& photos, Common& common) {
   CLI::Option* resize =
       command
-          .add_option("--resize", photos.resize,
+          .add_option("--resize", photos.short_side,
                       "of photos: the short side becomes so many pixels (default: 256/224 of the crop)")
           ->check(CLI::Range(1, 16384));
-  command.add_option("--crop", photos.crop,
-                     "of photos: what is then cut out of the centre, N or HEIGHTxWIDTH (default: what the "
-                     "network takes, or 224)");
+  command.add_option_function<std::string>(
+      "--crop", [&photos](const std::string& text) { set_crop(photos, text); },
+      "of photos: what is then cut out of the centre, N or HEIGHTxWIDTH (default: what the network takes, or "
+      "224)");
   command
       .add_flag("--stretch", photos.stretch,
                 "of photos: bring them to the size of the crop, whatever the ratio of their sides")
@@ -104,16 +121,27 @@ void add_cache_folder_option(CLI::App& command, Common& common) {
       "folder where decoded photos are kept for the next command (default: the XDG cache folder)");
 }
 
+void add_time_limit_option(CLI::App& command, TimeSpan& limit, const char* help) {
+  command.add_option_function<std::string>(
+      "--time-limit", [&limit](const std::string& text) { limit = text; }, help);
+}
+
+void add_run_options(CLI::App& command, RunFiles& files, RunOptions& run, const char* resume_help) {
+  CLI::Option* folder = command.add_option("--run", files.run_folder, "folder for log.jsonl and checkpoints");
+  command.add_option("--resume", run.resume, resume_help)->check(CLI::ExistingDirectory)->excludes(folder);
+}
+
 void add_loss_option(CLI::App& command, std::string& loss) {
   command.add_option("--loss", loss, "svm (multi-class hinge) or ce (softmax cross-entropy)")
       ->capture_default_str();
 }
 
-void add_augment_option(CLI::App& command, run::TaskOptions& task) {
+void add_augment_option(CLI::App& command, TaskSettings& task, const std::string& what_if_absent) {
   command.add_option(
       "--augment", task.augment,
-      "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), "
-      "or both, as in flip,shift2");
+      "transformed copies that join the training part as samples of their own: flip, shiftK (4 copies), of "
+      "photos cropK (K random parts of each), or several, as in flip,crop4 " +
+          what_if_absent);
 }
 
 namespace {
@@ -121,7 +149,7 @@ namespace {
 // Numbers separated by commas.
 void add_numbers_option(CLI::App& command, const char* name, std::vector<double>& numbers, const char* help) {
   command.add_option_function<std::string>(
-      name, [name, &numbers](const std::string& text) { numbers = parse_numbers(name, text); }, help);
+      name, [name, &numbers](const std::string& text) { numbers = parse_list(text, name); }, help);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "lwsvm/svm.h"
 #include "report/json_text.h"
-#include "run/svm_run.h"
 
 namespace lwsvm::cli {
 namespace {
@@ -74,15 +74,28 @@ void print_line(const SvmSummary& found) {
              found.model.empty() ? "" : "  -> " + found.model);
 }
 
-int svm(const Common& common, const run::SvmJob& job) {
+struct SvmCommand {
+  SvmFiles files;
+  SvmSettings settings;
+  std::uint64_t split_seed = 0;
+};
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): changed through its parts
+int run_svm(const Common& common, SvmCommand command) {
   const InterruptGuard guard;
   Terminal terminal(stderr, common.quiet);
-  std::optional<SvmDisplay> display(std::in_place, terminal, job.solver.relative_gap);
-  const auto show = [&](const SvmProgress& progress) {
+  auto& [files, settings, split_seed] = command;
+  std::optional<SvmDisplay> display(std::in_place, terminal, settings.gap);
+  files.data = located(files.data, common);
+  files.on_work = bars_on(terminal);
+  settings.task.split_seed = split_seed;
+  settings.threads = common.threads;
+  settings.on_message = lines_on(terminal);
+  settings.on_progress = [&](const SvmProgress& progress) {
     display->show(progress);
     return true;
   };
-  const SvmSummary summary = run::run_svm(job, run_context(common, terminal), show).summary;
+  const SvmSummary summary = train_svm(files, settings);
   display.reset();
   if (common.json)
     print_json(summary);
@@ -113,41 +126,41 @@ its class names; eval and refine take such data as an .npz with x_train of N x F
 }  // namespace
 
 Command add_svm(CLI::App& app, Common& common) {
-  auto job = std::make_shared<run::SvmJob>();
+  auto command = std::make_shared<SvmCommand>();
+  auto& [files, settings, split_seed] = *command;
   CLI::App* sub =
       app.add_subcommand("svm", "train and test a linear multi-class SVM, for comparison with LIBLINEAR");
   sub->footer(kSvmFooter);
   CLI::Option* data =
-      sub->add_option("--data", job->source.data,
+      sub->add_option("--data", files.data.name,
                       "data set whose raw pixels are the features: fashion-mnist, mnist, cifar10, "
                       "cifar100, synthetic, or a path")
           ->capture_default_str();
   CLI::Option* train =
-      sub->add_option("--train", job->source.train_file, "LIBSVM file to learn from instead")->excludes(data);
-  sub->add_option("--test", job->source.test_file, "LIBSVM file to test on")->needs(train);
+      sub->add_option("--train", files.train, "LIBSVM file to learn from instead")->excludes(data);
+  sub->add_option("--test", files.test, "LIBSVM file to test on")->needs(train);
   sub->add_option(
-      "--val", job->source.validation,
+      "--val", settings.task.validation,
       "validation samples taken from the training set: a count or a fraction (default: as for train; "
       "none of a LIBSVM file)");
-  sub->add_option("--split-seed", job->source.split_seed, "seed of that split")
+  sub->add_option("--split-seed", split_seed, "seed of that split")
       ->check(whole_number())
       ->capture_default_str();
-  add_photo_options(*sub, job->source.photos, common);
-  add_normalize_options(*sub, job->pixels);
-  add_per_pixel_option(*sub, job->pixels);
-  sub->add_option("--delta", job->delta,
+  add_photo_options(*sub, files.data.photos, common);
+  add_normalize_options(*sub, settings.pixels);
+  add_per_pixel_option(*sub, settings.pixels);
+  sub->add_option("--delta", files.data.margins,
                   "CSV file with the margin matrix, C x C, row = predicted, column = true (default: 0-1)");
-  sub->add_option("--lambda", job->solver.lambda, "weight of the regulariser, > 0")->capture_default_str();
-  sub->add_option("--gap", job->solver.relative_gap, "relative gap at which it stops, see below")
-      ->capture_default_str();
-  sub->add_option("--max-epochs", job->solver.max_epochs, "maximum number of epochs")->capture_default_str();
-  sub->add_option("--batch", job->solver.batch_size, "samples improved together")->capture_default_str();
-  sub->add_option("--seed", job->solver.seed, "seed of the order of samples")
+  sub->add_option("--lambda", settings.lambda, "weight of the regulariser, > 0")->capture_default_str();
+  sub->add_option("--gap", settings.gap, "relative gap at which it stops, see below")->capture_default_str();
+  sub->add_option("--max-epochs", settings.max_epochs, "maximum number of epochs")->capture_default_str();
+  sub->add_option("--batch", settings.batch, "samples improved together")->capture_default_str();
+  sub->add_option("--seed", settings.seed, "seed of the order of samples")
       ->check(whole_number())
       ->capture_default_str();
-  sub->add_option("-o,--output", job->output, "ONNX file to write (default: none)");
+  sub->add_option("-o,--output", files.output, "ONNX file to write (default: none)");
   add_common_options(*sub, common);
-  return {sub, [job, &common] { return svm(common, *job); }};
+  return {sub, [command, &common] { return run_svm(common, *command); }};
 }
 
 }  // namespace lwsvm::cli

@@ -7,8 +7,8 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "report/result_json.h"
 #include "run/refinement_run.h"
-#include "run/result_json.h"
 #include "run/run_folder.h"
 #include "run/training_run.h"
 
