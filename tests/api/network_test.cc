@@ -6,6 +6,7 @@
 
 #include "api/own_samples.h"
 #include "lwsvm/error.h"
+#include "lwsvm/inspect.h"
 #include "lwsvm/train.h"
 #include "temporary_folder.h"
 
@@ -50,6 +51,39 @@ TEST(Network, IsTheSameAfterSavingAndLoading) {
     if (layer.has_weights) {
       EXPECT_EQ(again.weights(layer.name), network.weights(layer.name));
     }
+}
+
+TEST(Inspect, TellsTheLayersAndWhatTheyTake) {
+  const Network network = small_network();
+  const Inspection found = inspect(network, {.samples = 1000});
+  const std::vector<LayerInfo> layers = network.layers();
+  ASSERT_EQ(found.layers.size(), layers.size());
+  std::int64_t flops = 0;
+  int refinable = 0;
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const InspectedLayer& layer = found.layers[i];
+    EXPECT_EQ(layer.info.name, layers[i].name);
+    if (i > 0) {
+      EXPECT_EQ(layer.inputs, std::vector<std::string>{layers[i - 1].name});  // it is a chain
+    }
+    flops += layer.flops;
+    if (!layer.memory) continue;
+    ++refinable;
+    const OpenLayerMemory& memory = *layer.memory;
+    EXPECT_EQ(memory.total, memory.inputs + memory.patterns + memory.slopes + memory.dual + memory.weights);
+    largest = std::max(largest, memory.total);
+  }
+  EXPECT_EQ(found.refinable, refinable);
+  EXPECT_EQ(refinable, 3);
+  EXPECT_EQ(found.weighted, 3);
+  EXPECT_EQ(found.largest_memory, largest);
+  EXPECT_EQ(found.flops, flops);
+  EXPECT_EQ(found.parameters, network.parameters());
+  EXPECT_EQ(found.centre, "zero");
+  EXPECT_LT(found.largest_memory, inspect(network, {.samples = 2000}).largest_memory);
+  EXPECT_THROW(inspect(network, {.memory = "much"}), Error);
+  EXPECT_THROW(inspect(Network()), Error);
 }
 
 TEST(Network, ThatIsEmptySaysSo) {

@@ -153,6 +153,35 @@ TEST_F(Adapt, GoesDeeperWhereThatIsBetterByValidation) {
   }
 }
 
+TEST_F(Adapt, LearnsFromRandomCropsOfPhotos) {
+  const Result result =
+      adapt("crops.onnx", {"--depth", "auto", "--val", "45", "--augment", "flip,crop2", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.value()["feature_samples"], 72 * 4 + 36);
+  EXPECT_EQ(eval("crops.onnx")["accuracy"], result.value()["test_accuracy"]);
+  ASSERT_EQ(lwsvm({"refine", "crops.onnx", "--data", "photos", "--augment", "flip,crop2", "--passes", "1",
+                   "-o", "more.onnx"})
+                .exit_code,
+            0);
+}
+
+TEST_F(Adapt, IsRefinedOnFeaturesOfTheCacheToTheSameBits) {
+  ASSERT_EQ(adapt("mine.onnx", {"--depth", "head"}).exit_code, 0);
+  const auto refined = [&](const char* output, const Arguments& cache) {
+    const Result result = run(folder_.path(), Arguments{"refine", "mine.onnx", "--data", "photos", "--layers",
+                                                        "lwsvm.head", "--passes", "2", "-o", output} +
+                                                  cache);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.err;
+  };
+  const Arguments cache{"--cache", (folder_ / "cache2").string()};
+  EXPECT_THAT(refined("a.onnx", cache), HasSubstr("108 samples, computed"));
+  EXPECT_THAT(refined("b.onnx", cache), HasSubstr("108 samples, found in the cache"));
+  EXPECT_THAT(refined("c.onnx", {"--cache-limit", "0"}), Not(HasSubstr("found in the cache")));
+  EXPECT_EQ(read_file(folder_ / "b.onnx"), read_file(folder_ / "a.onnx"));
+  EXPECT_EQ(read_file(folder_ / "c.onnx"), read_file(folder_ / "a.onnx"));
+}
+
 TEST_F(Adapt, FindsTheScoresOfOnnxRuntime) {
   const std::string runtime = std::string(LWSVM_SOURCE_DIR) + "/build/oracles/node_modules/onnxruntime-node";
   if (!fs::exists(runtime) ||

@@ -38,10 +38,10 @@ struct Result {
 // A running lwsvm, in `folder`. What it prints goes to files, so that it never waits for a reader.
 class Process {
  public:
-  // `prepare` is called in the child before the program begins.
+  // `prepare` is called in the child before the program begins; another `program` may start lwsvm.
   Process(
       const std::filesystem::path& folder, const Arguments& arguments,
-      const std::function<void()>& prepare = [] {}) {
+      const std::function<void()>& prepare = [] {}, const char* program = LWSVM_BINARY) {
     std::vector<char*> argv{const_cast<char*>("lwsvm")};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -60,7 +60,7 @@ class Process {
     for (int signal : {SIGINT, SIGTERM, SIGHUP})
       ::signal(signal, SIG_DFL);  // a background shell ignores SIGINT, nohup SIGHUP
     prepare();
-    ::execv(LWSVM_BINARY, argv.data());
+    ::execv(program, argv.data());
     ::_exit(99);
   }
   ~Process() {
@@ -73,6 +73,7 @@ class Process {
 
   void send(int signal) { ::kill(child_, signal); }
 
+  pid_t id() const { return child_; }
   std::string err_so_far() const { return read_file(streams_ / "err"); }
 
   // Whether it has a handler of its own for this signal by now.
@@ -99,8 +100,8 @@ class Process {
 
 inline Result run(
     const std::filesystem::path& folder, const Arguments& arguments,
-    const std::function<void()>& prepare = [] {}) {
-  return Process(folder, arguments, prepare).wait();
+    const std::function<void()>& prepare = [] {}, const char* program = LWSVM_BINARY) {
+  return Process(folder, arguments, prepare, program).wait();
 }
 
 // Always: at every batch, which makes a run slow enough to be stopped in its midst.

@@ -59,8 +59,51 @@ TEST(Augment, TheFirstCopyIsTheImageItself) {
   EXPECT_EQ(transforms[0].right, 0);
 }
 
+TEST(Augment, ARandomCropIsWhatWasCutOutOfThePhoto) {
+  const Numbered original;
+  class Cut final : public SampleSource {
+   public:
+    explicit Cut(int number) : number_(number) {}
+    std::int64_t size() const override { return 3; }
+    std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index); }
+    void read(std::int64_t index, float* target) const override {
+      std::fill_n(target, kShape.size(), static_cast<float>(10 * number_ + index));
+    }
+
+   private:
+    int number_;
+  };
+  const Cut first(1), second(2);
+  const auto transforms = parse_augmentation("crop2,flip", kShape);
+  ASSERT_EQ(transforms.size(), 4u);
+  EXPECT_EQ(crops_in("flip,crop2"), 2);
+  EXPECT_EQ(crops_in("flip,shift3"), 0);
+  const AugmentedSource source(original, kShape, transforms, {&first, &second});
+  std::vector<float> image(static_cast<std::size_t>(kShape.size()));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    source.read(3 + i, image.data());
+    EXPECT_EQ(image, std::vector<float>(image.size(), static_cast<float>(10 + i)));
+    source.read(6 + i, image.data());
+    EXPECT_EQ(image, std::vector<float>(image.size(), static_cast<float>(20 + i)));
+  }
+}
+
+TEST(Augment, RandomCropsOfWhatIsNoPhotoAreRefused) {
+  DataSet data;
+  data.name = "digits";
+  data.shape = kShape;
+  EXPECT_EQ(parse_augmentation("flip", data).size(), 2u);
+  try {
+    parse_augmentation("flip,crop2", data);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("digits"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Augment, NamesTheWordItDoesNotKnow) {
-  for (const char* bad : {"flop", "shift", "shift0", "shift5", "shift99999", "flip,,shift2", "shift-1"}) {
+  for (const char* bad : {"flop", "shift", "shift0", "shift5", "shift99999", "flip,,shift2", "shift-1",
+                          "crop", "crop0", "crop101", "crop2,flip,crop3"}) {
     try {
       parse_augmentation(bad, kShape);
       FAIL() << bad;

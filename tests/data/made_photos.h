@@ -55,8 +55,7 @@ inline std::string jpeg_bytes(int width, int height, int seed = 0, bool progress
   return result;
 }
 
-inline std::string png_bytes(int width, int height, int seed = 0) {
-  const std::string pixels = rgb_pixels(width, height, seed);
+inline std::string png_of(int width, int height, const std::string& pixels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width);
@@ -68,6 +67,10 @@ inline std::string png_bytes(int width, int height, int seed = 0) {
   png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr);
   bytes.resize(size);
   return bytes;
+}
+
+inline std::string png_bytes(int width, int height, int seed = 0) {
+  return png_of(width, height, rgb_pixels(width, height, seed));
 }
 
 inline std::string webp_bytes(int width, int height, int seed = 0, bool lossless = true) {

@@ -272,6 +272,23 @@ TEST_F(PhotoFolder, IsDecodedOnce) {
   EXPECT_FALSE(decodes());
 }
 
+TEST_F(PhotoFolder, HasRandomCropsOfItsTrainingPhotosAlone) {
+  put_classes("train/");
+  put_classes("test/", 2);
+  EXPECT_TRUE(load().train_crops.empty());
+  options_.crops = 2;
+  const DataSet data = load();
+  EXPECT_THAT(heard_.said, AllOf(HasSubstr("random crop 1"), HasSubstr("random crop 2")));
+  ASSERT_EQ(data.train_crops.size(), 2u);
+  for (const Samples& crop : data.train_crops) EXPECT_EQ(crop.labels(), data.train.labels());
+  EXPECT_NE(data.train_crops[0].checksum(), data.train_crops[1].checksum());
+  EXPECT_NE(data.train_crops[0].checksum(), data.train.checksum());
+  const DataSet again = load();
+  EXPECT_THAT(heard_.said, Not(HasSubstr("decoded")));
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_EQ(again.train_crops[k].checksum(), data.train_crops[k].checksum());
+}
+
 TEST_F(PhotoFolder, ThatChangedDecodesOnlyWhatChanged) {
   put_classes();
   load();
@@ -313,7 +330,7 @@ TEST_F(PhotoFolder, DoesNotBelieveACacheFileThatIsCutOffOrDamaged) {
     is_made_again(damaged);
   }
   std::string other_version = bytes;
-  other_version[kCacheHead] = 2;
+  other_version[kCacheHead] ^= 0x40;
   is_made_again(other_version);
 }
 

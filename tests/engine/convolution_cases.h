@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "engine/convolution.h"
+#include "engine/interleaved_convolution.h"
 #include "engine/tensor.h"
 
 namespace lwsvm::test {
@@ -117,7 +119,8 @@ inline ConvolutionCase random_case(std::uint64_t seed) {
   return c;
 }
 
-inline std::string describe(const ConvolutionCase& c, const Convolution& convolution) {
+template <typename Engine>
+std::string describe(const ConvolutionCase& c, const Engine& convolution) {
   const ConvolutionGeometry& g = c.g;
   return fmt::format(
       "{} samples, {} -> {} channels in {} groups, {}x{} -> {}x{}, window {}x{}, stride {}x{}, dilation "
@@ -151,6 +154,58 @@ class GuardedBuffer {
   AlignedBuffer<float> memory_;
 };
 
+// InterleavedConvolution in the place of a Convolution: takes and gives channels-last images. Its own buffers
+// have guard words too.
+class InterleavedEngine {
+ public:
+  InterleavedEngine(const ConvolutionGeometry& g, int samples, ConvolutionUse use)
+      : samples_(samples),
+        in_{{g.in_channels, g.in_height, g.in_width}, Layout::channels_last},
+        out_{{g.out_channels, g.out_height, g.out_width}, Layout::channels_last},
+        convolution_(g, samples, interleaved_lanes(samples), use) {}
+
+  void pack(const float* weights) { convolution_.pack(weights); }
+  std::size_t scratch_floats() const { return convolution_.scratch_floats(); }
+  void forward(const float* input, const float* bias, float* output, float* scratch) const {
+    GuardedBuffer in = interleaved(in_, input), out(at(lanes_of(out_).floats(samples_)));
+    convolution_.forward(in.data(), bias, out.data(), scratch);
+    hand_out(out_, out, output);
+  }
+  void input_gradient(const float* output_gradient, float* input_gradient, float* scratch) const {
+    GuardedBuffer out = interleaved(out_, output_gradient), in(at(lanes_of(in_).floats(samples_)));
+    convolution_.input_gradient(out.data(), in.data(), scratch);
+    hand_out(in_, in, input_gradient);
+  }
+  std::size_t packed_gradient_floats() const { return convolution_.packed_gradient_floats(); }
+  void weight_gradient(const float* input, const float* output_gradient, float* packed, float* bias,
+                       float* scratch) const {
+    GuardedBuffer in = interleaved(in_, input), out = interleaved(out_, output_gradient);
+    convolution_.weight_gradient(in.data(), out.data(), packed, bias, scratch);
+  }
+  void unpack_gradient(const float* packed, float* weights) const {
+    convolution_.unpack_gradient(packed, weights);
+  }
+  std::string implementations() const { return fmt::format("{} lanes", interleaved_lanes(samples_)); }
+
+ private:
+  TensorSpec lanes_of(const TensorSpec& spec) const {
+    return {spec.shape, Layout::interleaved, interleaved_lanes(samples_)};
+  }
+  GuardedBuffer interleaved(const TensorSpec& spec, const float* images) const {
+    GuardedBuffer buffer(at(lanes_of(spec).floats(samples_)));
+    relayout(spec, images, lanes_of(spec), buffer.data(), samples_);
+    return buffer;
+  }
+  void hand_out(const TensorSpec& spec, GuardedBuffer& buffer, float* images) const {
+    LWSVM_CHECK(buffer.intact());
+    relayout(lanes_of(spec), buffer.data(), spec, images, samples_);
+  }
+
+  int samples_;
+  TensorSpec in_, out_;
+  InterleavedConvolution convolution_;
+};
+
 struct ConvolutionResults {
   explicit ConvolutionResults(const ConvolutionCase& c)
       : output(at(c.output_size())),
@@ -162,7 +217,8 @@ struct ConvolutionResults {
   std::string overrun;  // which buffer was written outside of, empty: none
 };
 
-inline ConvolutionResults run(const ConvolutionCase& c, Convolution& convolution) {
+template <typename Engine>
+ConvolutionResults run(const ConvolutionCase& c, Engine& convolution) {
   ConvolutionResults r(c);
   GuardedBuffer scratch(convolution.scratch_floats()), packed(convolution.packed_gradient_floats());
   const auto check = [&](const char* step) {
@@ -201,7 +257,8 @@ inline std::string difference(const char* what, const std::vector<double>& expec
 }
 
 // Runs the case and holds it against the definition; what is wrong, or nothing.
-inline std::string complaint(const ConvolutionCase& c, Convolution& convolution) {
+template <typename Engine>
+std::string complaint(const ConvolutionCase& c, Engine& convolution) {
   std::vector<double> output(at(c.output_size())), input_gradient(at(c.input_size())),
       weight_gradient(at(c.g.weight_count())), bias_gradient(at(c.g.out_channels));
   for (std::size_t i = 0; i < output.size(); ++i) {
@@ -227,7 +284,8 @@ inline std::string complaint(const ConvolutionCase& c, Convolution& convolution)
 }
 
 // The samples in the opposite order: does each keep its bits? Which does not, or nothing.
-inline std::string place_complaint(const ConvolutionCase& c, Convolution& convolution) {
+template <typename Engine>
+std::string place_complaint(const ConvolutionCase& c, Engine& convolution) {
   ConvolutionCase turned = c;
   const std::size_t in = at(c.input_size() / c.samples), out = at(c.output_size() / c.samples);
   const auto place = [&](int i) { return at(c.samples - 1 - i); };
@@ -247,11 +305,12 @@ inline std::string place_complaint(const ConvolutionCase& c, Convolution& convol
 }
 
 // A sample's output and input gradient alone and among the others: the same bits? Which differs, or nothing.
-inline std::string neighbour_complaint(const ConvolutionCase& c, Convolution& convolution) {
+template <typename Engine>
+std::string neighbour_complaint(const ConvolutionCase& c, Engine& convolution) {
   ConvolutionResults together = run(c, convolution);
   ConvolutionCase one = c;
   one.samples = 1;
-  Convolution alone(c.g, 1, {c.bias, true, true});
+  Engine alone(c.g, 1, {c.bias, true, true});
   const std::size_t in = at(one.input_size()), out = at(one.output_size());
   for (int i = 0; i < c.samples; ++i) {
     const auto sample = static_cast<std::size_t>(i);

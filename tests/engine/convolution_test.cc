@@ -1,4 +1,5 @@
-// oneDNN's convolutions, whichever kernel it picks, against the definition in plain loops and double.
+// Convolutions, oneDNN's, whichever kernel it picks, and those of interleaved samples, against the definition
+// in plain loops and double.
 #include "engine/convolution.h"
 
 #include <gtest/gtest.h>
@@ -35,10 +36,16 @@ void expect_same(ConvolutionResults& a, ConvolutionResults& b, bool bias) {
   EXPECT_TRUE(!bias || same_bits(a.bias_gradient, b.bias_gradient));
 }
 
-TEST(Convolution, FollowsItsDefinitionForwardAndBackwardAndKeepsToItsBuffers) {
+// Both engines, oneDNN's and that of interleaved samples.
+template <typename Engine>
+class AnyConvolution : public testing::Test {};
+using Engines = testing::Types<Convolution, test::InterleavedEngine>;
+TYPED_TEST_SUITE(AnyConvolution, Engines);
+
+TYPED_TEST(AnyConvolution, FollowsItsDefinitionForwardAndBackwardAndKeepsToItsBuffers) {
   for (std::uint64_t seed = 0; seed < geometries; ++seed) {
     const ConvolutionCase c = test::random_case(seed);
-    Convolution convolution(c.g, c.samples, {c.bias, true, true});
+    TypeParam convolution(c.g, c.samples, {c.bias, true, true});
     EXPECT_EQ(test::complaint(c, convolution), "") << "seed " << seed << ": " << describe(c, convolution);
   }
 }
@@ -67,19 +74,19 @@ TEST(Convolution, OfStridedSinglePixelsFollowsItsDefinition) {
 }
 
 // What the promises of same bits rest on: the same number of samples, but other neighbours at other places.
-TEST(Convolution, GivesASampleTheSameBitsWhereverItStands) {
+TYPED_TEST(AnyConvolution, GivesASampleTheSameBitsWhereverItStands) {
   for (std::uint64_t seed = 0; seed < geometries / 4; ++seed) {
     const ConvolutionCase c = test::random_case(3000 + seed);
-    Convolution convolution(c.g, c.samples, {c.bias, true, true});
+    TypeParam convolution(c.g, c.samples, {c.bias, true, true});
     EXPECT_EQ(test::place_complaint(c, convolution), "")
         << "seed " << 3000 + seed << ": " << describe(c, convolution);
   }
 }
 
-TEST(Convolution, GivesASampleTheSameBitsAloneAsAmongOthers) {
+TYPED_TEST(AnyConvolution, GivesASampleTheSameBitsAloneAsAmongOthers) {
   for (std::uint64_t seed = 0; seed < geometries / 4; ++seed) {
     const ConvolutionCase c = test::random_case(4000 + seed);
-    Convolution convolution(c.g, c.samples, {c.bias, true, true});
+    TypeParam convolution(c.g, c.samples, {c.bias, true, true});
     EXPECT_EQ(test::neighbour_complaint(c, convolution), "")
         << "seed " << 4000 + seed << ": " << describe(c, convolution);
   }

@@ -39,6 +39,34 @@ TEST(Relayout, PutsChannelsLastAndBack) {
     }
 }
 
+TEST(Relayout, PutsSamplesSideBySideAndBackAndFillsUpWithZeros) {
+  const Shape shapes[] = {{1, 5, 7}, {3, 1, 1}, {3, 5, 7}, {17, 9, 3}};
+  for (const Shape& shape : shapes)
+    for (Layout layout : {Layout::channels_first, Layout::channels_last})
+      for (int lanes : {4, 8, 16})
+        for (int samples : {1, 4, 5, 16, 19}) {
+          SCOPED_TRACE(to_string(shape));
+          const TensorSpec images{shape, layout}, groups{shape, Layout::interleaved, lanes};
+          const std::vector<float> original = counted(samples * images.size());
+          std::vector<float> there(static_cast<std::size_t>(groups.floats(samples)), -1.0f);
+          std::vector<float> back(original.size());
+          relayout(images, original.data(), groups, there.data(), samples);
+          relayout(groups, there.data(), images, back.data(), samples);
+          EXPECT_EQ(back, original);
+          const std::int64_t pixels = shape[1] * shape[2];
+          for (std::int64_t n = 0; n < groups.places(samples); ++n)
+            for (std::int64_t c = 0; c < shape[0]; ++c)
+              for (std::int64_t p = 0; p < pixels; ++p) {
+                const bool last = layout == Layout::channels_last;
+                const std::int64_t element = last ? p * shape[0] + c : c * pixels + p;
+                const auto from = static_cast<std::size_t>(n * images.size() + element);
+                const std::int64_t group = n / lanes * lanes * images.size();
+                const auto to = static_cast<std::size_t>(group + (c * pixels + p) * lanes + n % lanes);
+                ASSERT_EQ(there[to], n < samples ? original[from] : 0.0f);
+              }
+        }
+}
+
 TEST(Relayout, CanBeSkippedExactlyWhereItChangesNothing) {
   const Shape shapes[] = {{1, 5, 7}, {3, 1, 1}, {3, 1, 2}, {2, 2, 2}, {12}, {4, 6}, {1, 1, 1}};
   for (const Shape& shape : shapes) {

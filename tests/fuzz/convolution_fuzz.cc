@@ -4,14 +4,35 @@
 //   convolution_fuzz SECONDS [FIRST_SEED]       exit code 1 and the case's seed and geometry at the first
 //   fault
 //
-// The kernels depend on the instruction set: scripts/fuzz.sh runs this once for each (DNNL_MAX_CPU_ISA).
+// Both engines: oneDNN's, and that of interleaved samples. Their kernels depend on the instruction set:
+// scripts/fuzz.sh runs this once for each (DNNL_MAX_CPU_ISA, LWSVM_MAX_ISA).
 #include <fmt/format.h>
 
 #include <cstdlib>
 
+#include "base/simd.h"
 #include "base/stopwatch.h"
 #include "engine/convolution_cases.h"
 #include "engine/instruction_set.h"
+
+namespace lwsvm {
+namespace {
+
+// What is wrong with one engine's convolution, or nothing.
+template <typename Engine>
+std::string fault(const test::ConvolutionCase& c, std::uint64_t seed) {
+  Engine convolution(c.g, c.samples, {c.bias, true, true});
+  // Told first: a kernel that is wrong may crash or never come back.
+  if (std::getenv("LWSVM_FUZZ_TELL")) fmt::print(stderr, "seed {}: {}\n", seed, describe(c, convolution));
+  std::string wrong = complaint(c, convolution);
+  if (wrong.empty())
+    if (const std::string differs = neighbour_complaint(c, convolution); !differs.empty())
+      wrong = differs + " is not what it is alone";
+  return wrong.empty() ? wrong : fmt::format("seed {}: {}\n{}", seed, describe(c, convolution), wrong);
+}
+
+}  // namespace
+}  // namespace lwsvm
 
 int main(int argc, char** argv) {
   using namespace lwsvm;
@@ -21,17 +42,13 @@ int main(int argc, char** argv) {
   std::uint64_t cases = 0;
   for (; watch.seconds() < seconds; ++seed, ++cases) {
     const test::ConvolutionCase c = test::random_case(seed);
-    Convolution convolution(c.g, c.samples, {c.bias, true, true});
-    // Told first: a kernel that is wrong may crash or never come back.
-    if (std::getenv("LWSVM_FUZZ_TELL")) fmt::print(stderr, "seed {}: {}\n", seed, describe(c, convolution));
-    std::string wrong = complaint(c, convolution);
-    if (wrong.empty())
-      if (const std::string differs = neighbour_complaint(c, convolution); !differs.empty())
-        wrong = differs + " is not what it is alone";
-    if (wrong.empty()) continue;
-    fmt::print(stderr, "seed {}: {}\n{}\n", seed, describe(c, convolution), wrong);
-    if (!std::getenv("LWSVM_FUZZ_GO_ON")) return 1;
+    for (const std::string& wrong : {fault<Convolution>(c, seed), fault<test::InterleavedEngine>(c, seed)}) {
+      if (wrong.empty()) continue;
+      fmt::print(stderr, "{}\n", wrong);
+      if (!std::getenv("LWSVM_FUZZ_GO_ON")) return 1;
+    }
   }
-  fmt::print("{} convolutions are right with {}\n", cases, instruction_set_name());
+  fmt::print("{} convolutions are right with {} and with {} lanes\n", cases, instruction_set_name(),
+             simd_lanes());
   return 0;
 }

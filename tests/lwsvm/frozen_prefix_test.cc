@@ -36,7 +36,8 @@ TEST(FrozenPrefix, GoingOnFromItGivesTheBitsOfGoingAllTheWay) {
         if (node < 0) continue;
         ++found;
         const Threads threads(2);
-        const PrefixSource prefix(graph, node, source, threads);
+        PrefixSource prefix(graph, node, source);
+        prefix.compute(graph, threads);
         ASSERT_EQ(prefix.size(), source.size());
         EXPECT_EQ(prefix.label(69), source.label(69));
         EXPECT_EQ(scores_of(graph, prefix, node), direct);

@@ -72,11 +72,13 @@ TEST(LayerInputs, AreWhatTheNetworkComputesCachedOrNot) {
 
 TEST(PatternCache, GivesBackWhatWasStoredAtAnyPositionAndNothingElse) {
   const int positions = 4;
-  // Bits, bytes, and bits that do not fill a byte; gaps between the sections as a program leaves them.
-  std::vector<PatternSection> sections{{0, 13, 1}, {64, 6, 8}, {128, 16, 1}, {192, 1, 1}};
-  const std::size_t size = 256;
+  // Bits, bytes, and bits that do not fill a byte, two of them of interleaved samples; gaps between the
+  // sections as a program leaves them.
+  std::vector<PatternSection> sections{{0, 13, 1},  {64, 6, 8},      {128, 16, 1},
+                                       {192, 1, 1}, {256, 11, 1, 2}, {320, 5, 8, 4}};
+  const std::size_t size = 384;
   PatternCache cache(sections, 9);
-  EXPECT_EQ(cache.bytes(), 9u * (2 + 6 + 2 + 1));
+  EXPECT_EQ(cache.bytes(), 9u * (2 + 6 + 2 + 1 + 2 + 5));
   EXPECT_EQ(PatternCache::bytes_for(sections, 9), cache.bytes());
   Random random(1, 71);
   std::vector<std::vector<std::uint8_t>> stored;
@@ -92,11 +94,16 @@ TEST(PatternCache, GivesBackWhatWasStoredAtAnyPositionAndNothingElse) {
     for (int to = 0; to < positions; ++to) {
       std::vector<std::uint8_t> found(size, 99), expected = found;
       cache.load(sample, found.data(), to);
-      for (const PatternSection& s : sections)
-        std::copy_n(stored[at(sample)].begin() +
-                        static_cast<std::ptrdiff_t>(s.offset + at(sample % positions) * s.bytes_per_sample),
-                    s.bytes_per_sample,
-                    expected.begin() + static_cast<std::ptrdiff_t>(s.offset + at(to) * s.bytes_per_sample));
+      for (const PatternSection& s : sections) {
+        // Byte `byte` at a position: in groups of `lanes` samples, whose bytes take turns.
+        const auto place = [&](int position, std::size_t byte) {
+          const std::size_t group = at(position / s.lanes), lane = at(position % s.lanes),
+                            lanes = at(s.lanes);
+          return s.offset + (group * s.bytes_per_sample + byte) * lanes + lane;
+        };
+        for (std::size_t byte = 0; byte < s.bytes_per_sample; ++byte)
+          expected[place(to, byte)] = stored[at(sample)][place(sample % positions, byte)];
+      }
       EXPECT_EQ(found, expected) << "sample " << sample << " to position " << to;
     }
 }

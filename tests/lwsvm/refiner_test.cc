@@ -5,96 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
 #include "base/error.h"
-#include "decomposed.h"
-#include "networks.h"
-#include "temporary_folder.h"
+#include "refinements.h"
 
 namespace lwsvm {
 namespace {
 
 using testing::HasSubstr;
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
-Loss zero_one_loss() {
-  return Loss(LossKind::hinge, MarginMatrix(classes));
-}
-
-// Watches every update: what it says against what happened to the network.
-class Watcher : public RefineObserver {
- public:
-  Watcher(const Graph& graph, const SampleSource& train, const Loss& loss, const RefineOptions& options)
-      : graph_(graph),
-        train_(train),
-        loss_(loss),
-        regulariser_(make_regulariser(graph, options)),
-        threads_(2),
-        evaluator_(graph, threads_) {}
-
-  void on_open(int /*pass*/, const std::string& /*layer*/) override { opened_ = graph_.parameters(); }
-
-  void on_update(const LayerUpdate& update) override {
-    SCOPED_TRACE(update.layer + ", " + update.form);
-    const std::vector<float>& now = graph_.parameters();
-    const bool sweep = update.form == "sweep";  // which may change every layer
-    const ParameterRange range =
-        sweep ? ParameterRange{0, std::ssize(now)} : graph_.node(*graph_.find(update.layer)).trained;
-    if (update.accepted) {
-      EXPECT_LT(update.after, update.before);
-      for (std::int64_t i = 0; i < static_cast<std::int64_t>(now.size()); ++i)
-        if (i < range.begin || i >= range.end()) {
-          ASSERT_EQ(now[at(i)], opened_[at(i)]) << "another layer was changed";
-        }
-    } else {
-      EXPECT_TRUE(same_bits(now, opened_)) << "a rejected update left something behind";
-      EXPECT_EQ(update.after, update.before);
-    }
-    EXPECT_EQ(update.after, evaluator_.objective(evaluator_.evaluate(train_, loss_), regulariser_));
-    if (!updates.empty()) {
-      EXPECT_EQ(update.before, updates.back().after);
-    }
-    EXPECT_GE(update.gap, -1e-5 * (1 + std::abs(update.primal)));
-    updates.push_back(update);
-    after_updates.push_back(now);
-  }
-  void on_pass(int pass, const NetworkQuality& quality) override {
-    EXPECT_EQ(pass, static_cast<int>(passes.size()) + 1);
-    passes.push_back(quality);
-  }
-
-  std::vector<LayerUpdate> updates;
-  std::vector<std::vector<float>> after_updates;  // the parameters
-  std::vector<NetworkQuality> passes;
-
- private:
-  const Graph& graph_;
-  const SampleSource& train_;
-  const Loss& loss_;
-  Regulariser regulariser_;
-  Threads threads_;
-  Evaluator evaluator_;
-  std::vector<float> opened_;
-};
-
-constexpr Moves kAllMoves[] = {Moves::layers, Moves::sweeps, Moves::automatic};
-
-RefineOptions small_options(double lambda = 1e-3, Moves moves = Moves::layers) {
-  RefineOptions options;
-  options.lambda = lambda;
-  options.moves = moves;
-  options.passes = 2;
-  options.max_epochs = 6;
-  options.batch = 20;
-  return options;
-}
 
 TEST(Refiner, ObjectiveFallsAtEveryAcceptedUpdate) {
   int accepted = 0, improved = 0, runs = 0;
@@ -218,108 +138,6 @@ TEST(Refiner, ModelOfTheSvmLayerIsExact) {
       }
 }
 
-// Saves at the k-th safe point and asks to stop there.
-class Saver final : public RefineObserver {
- public:
-  Saver(int when, std::filesystem::path path) : when_(when), path_(std::move(path)) {}
-  void attach(Refiner& refiner) { refiner_ = &refiner; }
-  void on_safe_point() override {
-    if (++seen != when_) return;
-    Checkpoint checkpoint;
-    refiner_->save(checkpoint);
-    checkpoint.save(path_);
-  }
-  bool stop_requested() override { return when_ > 0 && seen >= when_; }
-  int seen = 0;
-
- private:
-  int when_;
-  std::filesystem::path path_;
-  Refiner* refiner_ = nullptr;
-};
-
-void expect_resumes(const NamedNet& net, Search search, RefineMode mode, double lambda,
-                    Moves moves = Moves::layers) {
-  SCOPED_TRACE(net.name);
-  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
-  const Loss loss = zero_one_loss();
-  RefineOptions options = small_options(lambda, moves);
-  options.search = search;
-  options.mode = mode;
-  options.max_epochs = 3;
-  const TemporaryFolder folder;
-  Graph whole = net.make(3);
-  Refiner uninterrupted(whole, train, &validation, loss, options, Threads(2));
-  Saver counter(0, {});
-  counter.attach(uninterrupted);
-  const RefineEnd end = uninterrupted.run(counter);
-  const std::vector<float> last = whole.parameters();
-  uninterrupted.keep_chosen();
-  Random random(4, 82);
-  for (int round = 0; round < repetitions(5, 2); ++round) {
-    const int when = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(counter.seen)));
-    SCOPED_TRACE("safe point " + std::to_string(when) + " of " + std::to_string(counter.seen));
-    const auto path = folder / ("checkpoint" + std::to_string(round));
-    {
-      Graph graph = net.make(3);
-      Refiner killed(graph, train, &validation, loss, options, Threads(2));
-      Saver saver(when, path);
-      saver.attach(killed);
-      killed.run(saver);
-    }
-    Graph graph = net.make(3);
-    Refiner resumed(graph, train, &validation, loss, options, Threads(round % 2 ? 1 : 2));
-    resumed.restore(Checkpoint::load(path));
-    RefineObserver nobody;
-    EXPECT_EQ(resumed.run(nobody), end);
-    EXPECT_TRUE(same_bits(graph.parameters(), last));
-    resumed.keep_chosen();
-    EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters()));
-    EXPECT_EQ(resumed.pass(), uninterrupted.pass());
-    EXPECT_EQ(resumed.best_move(), uninterrupted.best_move());
-    EXPECT_EQ(resumed.updates(), uninterrupted.updates());
-    EXPECT_EQ(resumed.rejected(), uninterrupted.rejected());
-    EXPECT_EQ(resumed.start().objective, uninterrupted.start().objective);
-  }
-}
-
-TEST(Refiner, ResumesAtRandomSafePointsToTheSameBits) {
-  for (const NamedNet& net : all_nets()) {
-    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-3);
-    expect_resumes(net, Search::full, RefineMode::standard, 1e-5);
-    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-4, Moves::sweeps);
-    expect_resumes(net, Search::automatic, RefineMode::standard, 1e-4, Moves::automatic);
-  }
-  expect_resumes(all_nets()[0], Search::automatic, RefineMode::paper, 1e-3);
-}
-
-// A stop is not the end: what is saved after run() has returned goes on as well.
-TEST(Refiner, CanBeSavedAfterAStop) {
-  const VectorSource train = clusters(60, 1);
-  const Loss loss = zero_one_loss();
-  const RefineOptions options = small_options();
-  Graph whole = chain_net(3);
-  Refiner uninterrupted(whole, train, nullptr, loss, options, Threads(2));
-  RefineObserver nobody;
-  uninterrupted.run(nobody);
-  const TemporaryFolder folder;
-  {
-    Graph graph = chain_net(3);
-    Refiner stopped(graph, train, nullptr, loss, options, Threads(2));
-    Saver saver(9, folder / "ignored");
-    saver.attach(stopped);
-    EXPECT_EQ(stopped.run(saver), RefineEnd::stopped);
-    Checkpoint checkpoint;
-    stopped.save(checkpoint);
-    checkpoint.save(folder / "late");
-  }
-  Graph graph = chain_net(3);
-  Refiner resumed(graph, train, nullptr, loss, options, Threads(2));
-  resumed.restore(Checkpoint::load(folder / "late"));
-  resumed.run(nobody);
-  EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters()));
-}
-
 TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
   for (const NamedNet& net : all_nets())
     for (Moves moves : {Moves::layers, Moves::automatic}) {
@@ -335,38 +153,6 @@ TEST(Refiner, BitsDoNotDependOnTheNumberOfThreads) {
       }
       EXPECT_TRUE(same_bits(found[0], found[1]) && same_bits(found[0], found[2])) << net.name;
     }
-}
-
-// The time is up in the middle of a move: what is under way is judged, and nothing is lost or left half done.
-TEST(Refiner, OutOfTimeInAMoveKeepsItIfItIsBetter) {
-  struct Clock final : RefineObserver {
-    explicit Clock(int calls) : left(calls) {}
-    void on_update(const LayerUpdate& update) override { updates.push_back(update); }
-    double seconds_left() override { return --left; }
-    int left;
-    std::vector<LayerUpdate> updates;
-  };
-  int cut = 0;
-  for (Moves moves : kAllMoves)
-    for (int ticks : {3, 5, 9, 14}) {
-      Graph graph = chain_net(3);
-      const VectorSource train = clusters(250, 1), validation = clusters(30, 2);
-      const Loss loss = zero_one_loss();
-      Refiner refiner(graph, train, &validation, loss, small_options(1e-4, moves), Threads(2));
-      Clock clock(ticks);
-      const RefineEnd end = refiner.run(clock);
-      EXPECT_TRUE(end == RefineEnd::out_of_time || end == RefineEnd::passes_done);
-      EXPECT_EQ(refiner.rises(), 0);
-      for (const LayerUpdate& update : clock.updates) {
-        cut += update.reason.find("time is up") != std::string::npos;
-        EXPECT_LE(update.after, update.before);
-      }
-      const Threads threads(1);
-      Evaluator evaluator(graph, threads);
-      const double objective = evaluator.objective(evaluator.evaluate(train, loss), refiner.regulariser());
-      EXPECT_EQ(objective, refiner.current().objective);
-    }
-  EXPECT_GT(cut, 0) << "no move was cut: nothing was tested";
 }
 
 // With the centre at the start nothing can be gained by shrinking: F(start) is the loss, and batch norm stays
@@ -503,126 +289,6 @@ TEST(Refiner, LittleMemoryNarrowsTheAutomaticSearch) {
   Refiner full(graph, train, nullptr, loss, options, Threads(2));
   RefineObserver nobody;
   EXPECT_THROW(full.run(nobody), Error);
-}
-
-// Centres to be tested: the network itself, and somewhere else.
-std::vector<std::vector<float>> centres(const Graph& graph, std::uint64_t seed) {
-  std::vector<float> elsewhere = graph.parameters();
-  Random random(seed, 83);
-  for (float& x : elsewhere) x += static_cast<float>(0.1 * random.normal());
-  return {graph.parameters(), elsewhere};
-}
-
-TEST(CentredRefiner, ObjectiveFallsAtEveryAcceptedUpdate) {
-  int accepted = 0, runs = 0;
-  for (const NamedNet& net : all_nets())
-    for (double lambda : {1e-1, 1e-3})
-      for (int which : {0, 1}) {
-        SCOPED_TRACE(net.name + ", lambda " + std::to_string(lambda) + ", centre " + std::to_string(which));
-        Graph graph = net.make(21);
-        const VectorSource train = clusters(70, 1), validation = clusters(40, 101);
-        const Loss loss = zero_one_loss();
-        RefineOptions options = small_options(lambda);
-        options.centre = centres(graph, 1)[static_cast<std::size_t>(which)];
-        Watcher watcher(graph, train, loss, options);
-        Refiner refiner(graph, train, &validation, loss, options, Threads(2));
-        refiner.run(watcher);
-        EXPECT_EQ(refiner.rises(), 0);
-        accepted += refiner.updates() - refiner.rejected();
-        ++runs;
-        if (HasFailure()) return;
-      }
-  EXPECT_GT(accepted, runs);
-}
-
-TEST(CentredRefiner, AtTheStartTheObjectiveIsTheLossAlone) {
-  for (const NamedNet& net : all_nets()) {
-    Graph graph = net.make(4);
-    const VectorSource train = clusters(50, 4);
-    const Loss loss = zero_one_loss();
-    RefineOptions options = small_options(0.5);
-    options.centre = graph.parameters();
-    options.passes = 0;
-    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
-    RefineObserver nobody;
-    refiner.run(nobody);
-    EXPECT_EQ(refiner.start().objective, refiner.start().train_loss) << net.name;
-  }
-}
-
-TEST(CentredRefiner, AHugeLambdaKeepsTheNetwork) {
-  for (const NamedNet& net : all_nets()) {
-    Graph graph = net.make(5);
-    const std::vector<float> before = graph.parameters();
-    const VectorSource train = clusters(50, 5);
-    const Loss loss = zero_one_loss();
-    RefineOptions options = small_options(1e8);
-    options.centre = before;
-    options.keep = Keep::last;
-    Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
-    RefineObserver nobody;
-    refiner.run(nobody);
-    for (std::size_t i = 0; i < before.size(); ++i)
-      ASSERT_NEAR(graph.parameters()[i], before[i], 1e-5) << net.name;
-  }
-}
-
-TEST(CentredRefiner, ModelOfTheSvmLayerIsExact) {
-  for (const NamedNet& net : all_nets())
-    for (int which : {0, 1}) {
-      SCOPED_TRACE(net.name);
-      Graph graph = net.make(6);
-      const VectorSource train = clusters(60, 6);
-      const Loss loss = zero_one_loss();
-      RefineOptions options = small_options(1e-2);
-      options.layers = {refinable_layers(graph).back()};
-      options.centre = centres(graph, 2)[static_cast<std::size_t>(which)];
-      options.max_epochs = 20;
-      options.passes = 1;
-      Watcher watcher(graph, train, loss, options);
-      Refiner refiner(graph, train, nullptr, loss, options, Threads(2));
-      refiner.run(watcher);
-      ASSERT_EQ(watcher.updates.size(), 1u);
-      EXPECT_TRUE(watcher.updates[0].accepted);
-      EXPECT_NEAR(watcher.updates[0].predicted, watcher.updates[0].actual, 3e-6 * watcher.updates[0].before);
-    }
-}
-
-// Of the centre the checkpoint alone knows: the network has moved since.
-TEST(CentredRefiner, ResumesToTheSameBits) {
-  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
-  const Loss loss = zero_one_loss();
-  const TemporaryFolder folder;
-  for (const NamedNet& net : all_nets())
-    for (int which : {0, 1}) {
-      SCOPED_TRACE(net.name);
-      Graph whole = net.make(3);
-      RefineOptions options = small_options(1e-2);
-      options.max_epochs = 3;
-      options.centre = centres(whole, 3)[static_cast<std::size_t>(which)];
-      Refiner uninterrupted(whole, train, &validation, loss, options, Threads(2));
-      Saver counter(0, {});
-      counter.attach(uninterrupted);
-      uninterrupted.run(counter);
-      for (int when : {1, counter.seen / 3, 2 * counter.seen / 3, counter.seen}) {
-        const auto path = folder / "checkpoint";
-        Graph graph = net.make(3);
-        {
-          Refiner killed(graph, train, &validation, loss, options, Threads(2));
-          Saver saver(when, path);
-          saver.attach(killed);
-          killed.run(saver);
-        }
-        RefineOptions without = options;
-        without.centre = {};
-        Refiner resumed(graph, train, &validation, loss, without, Threads(1));
-        resumed.restore(Checkpoint::load(path));
-        RefineObserver nobody;
-        resumed.run(nobody);
-        EXPECT_TRUE(same_bits(graph.parameters(), whole.parameters())) << "safe point " << when;
-        EXPECT_EQ(resumed.regulariser().centre(), uninterrupted.regulariser().centre());
-      }
-    }
 }
 
 TEST(Refiner, PaperModeRegularisesAllLayersAroundZero) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "lwsvm/train.h"
 #include "model/initialize.h"
 #include "model/summary.h"
 #include "net/layers/convolution_layer.h"

@@ -9,6 +9,8 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "data/photo.h"
+#include "data/photo_list.h"
 #include "judge.h"
 #include "model/arch.h"
 #include "model/foreign_cases.h"
@@ -34,10 +36,10 @@ std::pair<int, std::string> run(const std::string& command) {
   return {::pclose(pipe), printed};
 }
 
-std::vector<float> our_scores(const Graph& graph, const std::vector<float>& inputs) {
+std::vector<float> scores_at_once(const Graph& graph, std::span<const float> inputs) {
   const std::int64_t size = element_count(graph.node(graph.inputs()[0]).shape);
   ProgramOptions options;
-  options.samples = static_cast<int>(static_cast<std::int64_t>(inputs.size()) / size);
+  options.samples = static_cast<int>(std::ssize(inputs) / size);
   options.target = graph.output();
   Program program(graph, options);
   program.load(graph);
@@ -48,11 +50,25 @@ std::vector<float> our_scores(const Graph& graph, const std::vector<float>& inpu
   return {scores, scores + options.samples * element_count(graph.node(graph.output()).shape)};
 }
 
+// A few samples at a time, which large images have to be.
+std::vector<float> our_scores(const Graph& graph, std::span<const float> inputs) {
+  const auto size = static_cast<std::size_t>(element_count(graph.node(graph.inputs()[0]).shape));
+  const std::size_t samples = size > 10'000 ? 10 : inputs.size() / size;
+  std::vector<float> scores;
+  for (; !inputs.empty(); inputs = inputs.subspan(std::min(samples * size, inputs.size()))) {
+    const std::vector<float> part =
+        scores_at_once(graph, inputs.first(std::min(samples * size, inputs.size())));
+    scores.insert(scores.end(), part.begin(), part.end());
+  }
+  return scores;
+}
+
 struct Subject {
   std::string name;
   Graph graph;
   std::vector<float> inputs;                           // some samples
   std::shared_ptr<const OnnxSource> source = nullptr;  // of the graph
+  bool same_answers = false;                           // also the largest score is asked for
 };
 
 std::vector<Subject> every_subject() {
@@ -158,17 +174,24 @@ class OnnxRuntime : public testing::Test {
       ASSERT_EQ(bytes.size(), ours.size() * 4) << subject.name;
       const auto row =
           static_cast<std::size_t>(element_count(subject.graph.node(subject.graph.output()).shape));
+      std::vector<float> scores(ours.size());
+      std::memcpy(scores.data(), bytes.data(), bytes.size());
       double worst = 0;
       for (std::size_t begin = 0; begin < ours.size(); begin += row) {
         double scale = 1e-6, error = 0;  // relative to the largest score of the sample
         for (std::size_t i = begin; i < begin + row; ++i) {
-          float theirs = 0;
-          std::memcpy(&theirs, bytes.data() + i * 4, 4);
-          scale = std::max(scale, std::abs(static_cast<double>(theirs)));
-          const double difference = std::abs(static_cast<double>(theirs) - static_cast<double>(ours[i]));
+          scale = std::max(scale, std::abs(static_cast<double>(scores[i])));
+          const double difference = std::abs(static_cast<double>(scores[i]) - static_cast<double>(ours[i]));
           error = std::isfinite(difference) ? std::max(error, difference) : INFINITY;
         }
         worst = std::max(worst, error / scale);
+        const auto best = [&](const std::vector<float>& of) {
+          const auto first = of.begin() + static_cast<std::ptrdiff_t>(begin);
+          return std::max_element(first, first + static_cast<std::ptrdiff_t>(row)) - first;
+        };
+        if (subject.same_answers) {
+          EXPECT_EQ(best(ours), best(scores)) << subject.name << ", sample " << begin / row;
+        }
       }
       EXPECT_LE(worst, 1e-4) << subject.name;
       RecordProperty(subject.name, fmt::format("{:.1e}", worst));
@@ -198,6 +221,39 @@ TEST_F(OnnxRuntime, GivesTheSameScoresOnRealImages) {
   Subject subject{
       "fashion", build_network("mnist", {1, 28, 28}, 10, {0}, {256}, 3), {bytes.begin() + 16, bytes.end()}};
   judge({subject});
+}
+
+struct ImageNetModel {
+  const char* file;
+  std::vector<double> mean, deviation;  // of pixels 0..1, as in its README
+};
+
+TEST_F(OnnxRuntime, GivesTheSameScoresOfImageNetsNetworksOnPhotos) {
+  const std::filesystem::path shared = source_dir / ".." / "shared";
+  if (!std::filesystem::exists(shared / "models" / "imagenet") || !std::filesystem::exists(shared / "photos"))
+    GTEST_SKIP() << shared << " has no models/imagenet or no photos";
+  std::vector<std::vector<std::uint8_t>> photos;
+  for (const char* folder : {"hymenoptera", "flowers"}) {
+    const PhotoList list = list_photo_folder(shared / "photos" / folder);
+    for (std::size_t i = 0; i < list.files.size(); i += list.files.size() / 40)
+      if (photo_format(read_photo_file(list.files[i].path)) != PhotoFormat::other)
+        photos.push_back(photo_sample(list.files[i].path, PhotoGeometry()));
+  }
+  ASSERT_GT(photos.size(), 80u);
+  const std::vector<ImageNetModel> models{{"squeezenet1.1_224", {0.482353, 0.458824, 0.407843}, {1.0 / 255}},
+                                          {"mobilenet_v1_1.0_224", {0.5}, {0.5}},
+                                          {"mobilenet_v2_1.0_224", {0.5}, {0.5}}};
+  for (const ImageNetModel& wanted : models) {
+    const Model model = read_onnx(shared / "models" / "imagenet" / (std::string(wanted.file) + ".onnx"));
+    Subject subject{wanted.file, model.graph, {}, model.source, true};
+    for (const std::vector<std::uint8_t>& photo : photos)
+      for (std::size_t i = 0; i < photo.size(); ++i) {
+        const std::size_t channel = i / (photo.size() / 3);
+        const double mean = wanted.mean[channel % wanted.mean.size()];
+        subject.inputs.push_back(static_cast<float>((photo[i] / 255.0 - mean) / wanted.deviation[0]));
+      }
+    judge({subject});
+  }
 }
 
 }  // namespace

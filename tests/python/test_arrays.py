@@ -216,4 +216,4 @@ def test_core_refuses_arrays_that_are_not_plain():
     with pytest.raises(TypeError):
         _core.Data.view((np.ones((4, 4), dtype=np.float32), labels.astype(np.int64)))
     with pytest.raises(TypeError):
-        _core.refine(_core.Network(), _core.Data.load("synthetic:n=30,test=10,classes=2,size=4x4"), no_such_setting=1)
+        _core.refine(_core.Network(), _core.Data.load("synthetic:n=30,test=10,classes=2,size=4x4")[0], no_such_setting=1)

@@ -46,6 +46,19 @@ def test_importing_it_loads_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
+def test_data_by_name_do_without_numpy(tmp_path):
+    script = """
+import sys, lwsvm
+data = "synthetic:n=60,test=20,classes=2,size=4x4"
+model = lwsvm.train("dense8-relu", data, epochs=1).model
+lwsvm.refine(model, data, passes=1).model.save("refined.onnx")
+assert lwsvm.Network("refined.onnx").evaluate(data).samples == 20
+print("numpy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "False\n"
+
+
 def test_types_are_consistent():
     judge("mypy")
     folder = Path(lwsvm.__file__).parent

@@ -52,6 +52,47 @@ def test_runs_on_arrays_have_the_bits_of_the_command_line_on_the_same_arrays_in_
     assert told["objective"] == ours.objective
 
 
+def test_photos_are_read_as_by_the_command_line(run, tmp_path, monkeypatch):
+    image = judge("PIL.Image")
+    rng = np.random.default_rng(3)
+    for part, count in (("train", 12), ("val", 4)):
+        for label, top in (("dark", 120), ("light", 255)):
+            folder = tmp_path / "photos" / part / label
+            folder.mkdir(parents=True)
+            for i in range(count):
+                image.fromarray(rng.integers(0, top, (24, 30 + i, 3), dtype=np.uint8)).save(folder / f"{i}.jpg")
+    (tmp_path / "photos" / "train" / "dark" / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run("train", "--data", "photos", "--crop", "16x20", "--resize", 22, "--skip-bad", "--arch", ARCH, "--epochs", 2, "-o", "net.onnx")
+    with pytest.raises(lwsvm.Error, match="bad.jpg"):
+        lwsvm.Data("photos", crop=(16, 20), resize=22)
+    photos = lwsvm.Data("photos", crop=(16, 20), resize=22, skip_bad=True)
+    assert photos.shape == (3, 16, 20)
+    assert any("bad.jpg" in note for note in photos.notes)
+    net = lwsvm.train(ARCH, photos, epochs=2).model
+    assert net.to_bytes() == (tmp_path / "net.onnx").read_bytes()
+    (tmp_path / "photos" / "train" / "dark" / "bad.jpg").unlink()
+    run("refine", "net.onnx", "--data", "photos", "--passes", 1, "-o", "better.onnx")
+    result = lwsvm.refine("net.onnx", "photos", passes=1)  # cut as the network remembers
+    assert result.model.to_bytes() == (tmp_path / "better.onnx").read_bytes()
+    assert result.model.evaluate("photos").samples == 8
+    assert result.model.classes == ["dark", "light"]
+
+
+@pytest.mark.parametrize("settings", [{"crop": 0}, {"crop": (8, 8, 8)}, {"crop": "8"}, {"resize": 2.5}, {"resize": 10**400}, {"crop": True}])
+def test_impossible_sizes_of_photos_are_errors(settings):
+    with pytest.raises(lwsvm.Error, match="crop|resize"):
+        lwsvm.Data(SYNTHETIC, **settings)
+    with pytest.raises(lwsvm.Error, match="crop|resize"):
+        lwsvm.Data(np.zeros((4, 3), np.float32), [0, 1, 0, 1], **settings)
+
+
+def test_arrays_are_no_photos():
+    with pytest.raises(lwsvm.Error, match="photos"):
+        lwsvm.Data(np.zeros((4, 3), np.float32), [0, 1, 0, 1], crop=8)
+
+
 def test_a_validation_part_of_ones_own_is_that_of_an_npz(run, tmp_path):
     (x, y), (xv, yv) = bars(200, 5), bars(90, 7)
     np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_val=xv, y_val=yv)
@@ -254,9 +295,9 @@ def test_a_signal_handler_of_ones_own_is_heard():
             pass
         def handler(number, frame):
             raise Enough
+        net = lwsvm.train("dense32-relu-dense32-relu", x, y, epochs=1).model
         signal.signal(signal.SIGUSR1, handler)
         threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
-        net = lwsvm.train("dense32-relu-dense32-relu", x, y, epochs=1).model
         try:
             lwsvm.refine(net, x, y, passes=10**6, patience=10**6)
         except Enough:

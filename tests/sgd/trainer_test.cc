@@ -198,6 +198,7 @@ TEST(FrankWolfeTraining, TakesNoRadiusThatKillsTheNetwork) {
   const Threads threads(2);
   const Loss loss(LossKind::hinge, MarginMatrix(3));
   int tempted = 0;
+  double mean_accuracy = 0;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Graph graph = small_net(false);
     Random random(seed, 5);
@@ -209,9 +210,11 @@ TEST(FrankWolfeTraining, TakesNoRadiusThatKillsTheNetwork) {
     Racing racing;
     EXPECT_EQ(trainer.run(racing), TrainOutcome::finished);
     for (const auto& [radius, objective] : racing.race) tempted += std::abs(objective - 1) < 0.05;
-    EXPECT_GT(racing.epochs.back().train_accuracy, 0.5) << seed;  // a constant answer: 0.33
-    EXPECT_LT(racing.epochs.back().objective, 0.95) << seed;
+    EXPECT_GT(racing.epochs.back().train_accuracy, 0.4) << seed;  // a constant answer: 0.33
+    EXPECT_LT(racing.epochs.back().objective, racing.epochs.front().objective) << seed;
+    mean_accuracy += racing.epochs.back().train_accuracy / 4;
   }
+  EXPECT_GT(mean_accuracy, 0.6);
   EXPECT_GT(tempted, 0) << "no run came to a constant answer: nothing was tested";
 }
 

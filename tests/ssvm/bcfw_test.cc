@@ -10,35 +10,12 @@
 #include "ssvm/enumerated_oracle.h"
 #include "ssvm/frank_wolfe.h"
 #include "ssvm/reference_qp.h"
+#include "ssvm/solves.h"
 
 namespace lwsvm {
 namespace {
 
 using reference::Planes;
-
-std::vector<double> doubles(std::span<const float> values) {
-  return {values.begin(), values.end()};
-}
-std::vector<double> doubles(std::span<const double> values) {
-  return {values.begin(), values.end()};
-}
-
-BcfwOptions options_for(double lambda, double mu, int batch, std::uint64_t seed) {
-  BcfwOptions options;
-  options.lambda = lambda;
-  options.mu = mu;
-  options.schedule.batch_size = batch;
-  options.seed = seed;
-  return options;
-}
-
-StoppingOptions until_relative_gap(double gap, int max_epochs) {
-  StoppingOptions stopping;
-  stopping.gap_fraction = 0;
-  stopping.relative_gap = gap;
-  stopping.max_epochs = max_epochs;
-  return stopping;
-}
 
 TEST(Bcfw, PrimalAndDualMeetTheIndependentQpSolution) {
   const Threads threads(1);

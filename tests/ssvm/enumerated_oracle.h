@@ -85,6 +85,15 @@ class EnumeratedOracle final : public Oracle {
     }
   }
 
+  void begin_round() override { earlier_ = own_; }
+  void finish_round(double share) override {
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      for (std::size_t j = 0; j < own_[i].psi.size(); ++j)
+        own_[i].psi[j] = earlier_[i].psi[j] + share * (own_[i].psi[j] - earlier_[i].psi[j]);
+      own_[i].ell = earlier_[i].ell + share * (own_[i].ell - earlier_[i].ell);
+    }
+  }
+
   double mean_loss(const Weights& w) override {
     const std::vector<double> at(w.exact.begin(), w.exact.end());
     double sum = 0;
@@ -126,7 +135,7 @@ class EnumeratedOracle final : public Oracle {
   }
 
   const reference::Planes& planes_;
-  std::vector<reference::Plane> own_;
+  std::vector<reference::Plane> own_, earlier_;
   DoubleDirections directions_;
   std::vector<std::int32_t> batch_;
   std::vector<double> found_;

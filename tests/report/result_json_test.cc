@@ -1,4 +1,4 @@
-#include "run/result_json.h"
+#include "report/result_json.h"
 
 #include <gtest/gtest.h>
 
