@@ -81,6 +81,10 @@ double of_first(Team& team, double mine) {
   return team.is_alone() ? mine : gather_value(team, mine).front();
 }
 
+void wait_for_all(Team& team) {
+  any(team, false);
+}
+
 void VectorExchange::scatter(std::span<const float> mine) {
   const auto ranks = static_cast<std::size_t>(team_.size());
   length_ = mine.size();

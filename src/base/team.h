@@ -55,6 +55,8 @@ void add_up(Team& team, std::span<double> values);
 std::int64_t largest(Team& team, std::int64_t mine);
 bool any(Team& team, bool mine);
 double of_first(Team& team, double mine);
+// Nobody goes on before all are here.
+void wait_for_all(Team& team);
 
 // Vectors that all ranks combine: each rank gets one slice of all vectors, works on it, and hands the result
 // round. So a rank sends 2 (K-1)/K of the vector, as in any good allreduce; and whoever holds a slice of all

@@ -24,14 +24,10 @@ CheckpointTimer::CheckpointTimer() {
 
 namespace {
 
+// Only older ones: the other ranks may be writing their next parts already.
 void remove_older_parts(const std::string& folder, std::uint64_t serial) {
-  const std::string kept = fmt::format("checkpoint-{}.", serial);
-  for (const auto& file : fs::directory_iterator(folder)) {
-    const std::string name = file.path().filename().string();
-    if (name.starts_with("checkpoint-") && !name.starts_with(kept) &&
-        name.find(".rank-") != std::string::npos)
-      fs::remove(file.path());
-  }
+  for (const auto& file : fs::directory_iterator(folder))
+    if (const auto of = part_serial(file.path()); of && *of < serial) fs::remove(file.path());
 }
 
 }  // namespace
@@ -42,7 +38,7 @@ void CheckpointWriter::save() {
   ++record_.serial;
   if (!team_.is_first() && !checkpoint.names().empty())
     checkpoint.save(part_path(record_.folder, record_.serial, team_.rank()));
-  sum(team_, 0.0);  // nobody goes on before all are here
+  wait_for_all(team_);
   if (team_.is_first()) {
     put_notes(as_read_, checkpoint);
     save_run(checkpoint, record_, model_, log_->sync());

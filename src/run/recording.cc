@@ -8,6 +8,7 @@ void Recording::open(const RunRecord& record, const std::optional<SavedRun>& sav
                      const nlohmann::ordered_json& first, const Model& model, const ModelInfo& as_read,
                      std::function<void(Checkpoint&)> put_state) {
   if (!team_.is_first()) {
+    wait_for_all(team_);  // the first one tidies the folder up before anybody writes into it
     recorder_.add(checkpoints_.emplace(record, model, as_read, nullptr, std::move(put_state), team_));
     return;
   }
@@ -18,6 +19,7 @@ void Recording::open(const RunRecord& record, const std::optional<SavedRun>& sav
     log_.emplace(record.folder);
     log_->write(first);
   }
+  wait_for_all(team_);
   recorder_.add(log_writer_.emplace(*log_));
   recorder_.add(checkpoints_.emplace(record, model, as_read, &*log_, std::move(put_state), team_));
 }

@@ -42,6 +42,17 @@ std::filesystem::path part_path(const std::string& folder, std::uint64_t serial,
   return std::filesystem::path(folder) / fmt::format("checkpoint-{}.rank-{}.bin", serial, rank);
 }
 
+std::optional<std::uint64_t> part_serial(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  constexpr std::string_view begin = "checkpoint-";
+  std::uint64_t serial = 0;
+  if (!name.starts_with(begin)) return std::nullopt;
+  const char* const last = name.data() + name.size();
+  const auto [end, mistake] = std::from_chars(name.data() + begin.size(), last, serial);
+  if (mistake != std::errc() || !std::string_view(end, last).starts_with(".rank-")) return std::nullopt;
+  return serial;
+}
+
 void save_run(Checkpoint& checkpoint, const RunRecord& record, const Model& model, std::uint64_t log_offset) {
   checkpoint.meta() = {{"command", record.command},
                        {"settings", record.settings},

@@ -23,6 +23,8 @@ void check_output(const char* command, const std::string& output, const std::str
 std::filesystem::path checkpoint_path(const std::string& folder);
 // Of a rank's part of a checkpoint.
 std::filesystem::path part_path(const std::string& folder, std::uint64_t serial, int rank);
+// The serial number in the name of such a part, also of one that is still being written.
+std::optional<std::uint64_t> part_serial(const std::filesystem::path& path);
 
 // What a checkpoint remembers of a run beside its state.
 struct RunRecord {
