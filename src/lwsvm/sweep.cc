@@ -66,7 +66,7 @@ LWSVM_SIMD void average_in(std::int64_t count, float share, const float* __restr
 
 struct Sweeper::Run {
   std::uint64_t number = 0;
-  bool is_short = false;  // one of the race
+  bool is_short = false;  // to find the radius
   std::uint64_t pass = 0;
   std::vector<std::int32_t> order;  // of this pass
   std::int64_t position = 0;        // samples done in this pass
@@ -117,7 +117,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   if (!run_) {
     const std::vector<float> start = covered();
     temperature_ = std::min(current.train_loss, constant_answer_.loss);
-    if (eta_ == 0 && !race(number, passes_left, observer)) return std::nullopt;
+    if (eta_ == 0 && !find_radius(number, passes_left, observer)) return std::nullopt;
     begin(number, passes_left, observer.seconds_left());
     run_->start = start;
   }
@@ -342,8 +342,8 @@ bool Sweeper::short_run(std::uint64_t number, double eta, double batches, std::s
 }
 
 // Short runs, each coming down to zero; the best network that they found is left in the graph. False: the
-// observer wanted a stop; the race is run again another time.
-bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& observer) {
+// observer wanted a stop; they are made again another time.
+bool Sweeper::find_radius(std::uint64_t number, double passes_left, RefineObserver& observer) {
   const std::vector<float> start = covered();
   std::vector<float> best = start;
   const double at_start = objective_of(loss_on(judge_));
@@ -369,7 +369,7 @@ bool Sweeper::race(std::uint64_t number, double passes_left, RefineObserver& obs
     }
     return found;
   };
-  const std::optional<double> winner = race_for_radius(at_start, try_radius);
+  const std::optional<double> winner = radius_that_gains(radius_for(affordable), at_start, try_radius);
   step_.forget();
   set_covered(winner ? best : start);
   if (!winner) return false;

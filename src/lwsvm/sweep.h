@@ -1,8 +1,9 @@
 // A sweep: one or more passes over the samples that move all opened layers at once, by closed-form
 // Frank-Wolfe steps on batches (sgd/proximal_step.h, [BZK19]), with no learning rate.
 //
-//   race        short runs with several radii find the first eta (sgd/radius_race.h), judged on validation
-//               samples where there are some; the best one goes on from there
+//   radius      the first eta follows from the number of steps that there is time for; short runs, judged on
+//               validation samples where there are some, make sure that it gains, or take a smaller one
+//               (sgd/radius_race.h); the best of them goes on from there
 //   sweep       eta comes down to zero within the sweep, as half a cosine; so does the temperature tau that
 //               the hinge is smoothed with (net/loss.h), from the mean loss that the sweep begins with
 //   candidate   the last iterate or the average of the last ones: the one with the lower F on a probe
@@ -18,7 +19,7 @@
 // Where samples have transformed copies that count in F (--augment), every pass draws one copy of each.
 // Copies that do not count, such as mirrored images (RefineOptions::sweep_samples), are drawn as often as the
 // samples themselves at first, and more and more seldom as eta comes down: what F is over has the last word.
-// The race, which asks what is best for F, does without them.
+// The short runs, which ask what is best for F, do without them.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +65,7 @@ class Sweeper {
   // The iterates of a sweep, and where it is.
   struct Run;
 
-  bool race(std::uint64_t number, double passes_left, RefineObserver& observer);
+  bool find_radius(std::uint64_t number, double passes_left, RefineObserver& observer);
   bool short_run(std::uint64_t number, double eta, double batches, std::span<const float> start,
                  RefineObserver& observer);
   void begin(std::uint64_t number, double passes_left, double seconds_left);
@@ -88,7 +89,7 @@ class Sweeper {
   Graph& graph_;
   BatchRunner runner_;
   SampleSubset probe_;              // of the training part
-  SampleSubset judge_;              // of the race: of the validation part, if that is large enough
+  SampleSubset judge_;              // of short runs: of the validation part, if that is large enough
   ConstantAnswer constant_answer_;  // on the judge
   Loss smoothed_loss_;
   ProximalStep step_;

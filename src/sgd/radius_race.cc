@@ -12,6 +12,65 @@ namespace {
 
 constexpr double kFirstRadius = 1e-3;
 constexpr double kNearlyAsGood = 0.95, kClearlyLess = 0.99, kNothing = 1e-6;
+constexpr double kFewSteps = 150, kManySteps = 1500;  // of radius_for
+
+// The radii tried so far, and what each gained.
+class Race {
+ public:
+  Race(double objective_at_start, const TryRadius& run)
+      : objective_at_start_(objective_at_start), run_(run) {}
+
+  bool enter(double radius);  // false: a stop was asked for
+  // From the next radius on, each this factor from the last, as long as it pays. False: as above.
+  bool explore(double from, double factor);
+  double winner() const;
+
+  std::size_t entries() const { return gains_.size(); }
+  double last() const { return last_; }  // what was gained
+  double best() const { return best_; }
+  bool is_over() const { return over_; }  // there is time for no other
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  double objective_at_start_;
+  const TryRadius& run_;
+  std::map<double, double> gains_;
+  double last_ = -kInfinity, best_ = -kInfinity;
+  bool over_ = false;
+};
+
+bool Race::enter(double radius) {
+  const std::optional<ShortRun> found = run_(radius);
+  if (!found) return false;
+  over_ = over_ || found->last;
+  const bool counts = found->alive && std::isfinite(found->objective);
+  last_ = gains_[radius] = counts ? objective_at_start_ - found->objective : -kInfinity;
+  best_ = std::max(best_, last_);
+  return true;
+}
+
+bool Race::explore(double from, double factor) {
+  for (double radius = from * factor; !over_ && radius >= kLeastRadius && radius <= kGreatestRadius;
+       radius *= factor) {
+    const double before = best_;
+    if (!enter(radius)) return false;
+    // On to larger ones while they are clearly better, or lose clearly less; to smaller ones while they are
+    // nearly as good, or until something is gained, unless they do nothing.
+    const double needed = before > 0 ? before / kNearlyAsGood : kClearlyLess * before;
+    const bool goes_on = factor > 1   ? last_ > needed
+                         : before > 0 ? last_ > kNearlyAsGood * before
+                                      : last_ > before || last_ < -kNothing * objective_at_start_;
+    if (!goes_on) break;
+  }
+  return true;
+}
+
+double Race::winner() const {
+  for (const auto& [radius, gain] : gains_)  // in rising order
+    if (gain > 0 && gain >= kNearlyAsGood * best_) return radius;
+  return gains_.begin()->first;
+}
 
 }  // namespace
 
@@ -48,43 +107,28 @@ double objective_ahead(double shorter, double longer, double length) {
   return longer + 0.5 * steps_of_the_trend * (longer - shorter);
 }
 
-std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run) {
-  std::map<double, double> gains;
-  bool over = false;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  double best = -infinity;
-  const auto gain_with = [&](double radius) -> std::optional<double> {
-    const std::optional<ShortRun> found = run(radius);
-    if (!found) return std::nullopt;
-    over = over || found->last;
-    const bool counts = found->alive && std::isfinite(found->objective);
-    return gains[radius] = counts ? objective_at_start - found->objective : -infinity;
-  };
-  const auto explore = [&](double factor) {
-    for (double radius = kFirstRadius * factor; radius >= kLeastRadius && radius <= kGreatestRadius;
-         radius *= factor) {
-      const std::optional<double> gain = gain_with(radius);
-      if (!gain) return false;
-      // On to larger ones while they are clearly better, or lose clearly less; to smaller ones while they are
-      // nearly as good, or until something is gained, unless they do nothing.
-      const double needed = best > 0 ? best / kNearlyAsGood : kClearlyLess * best;
-      const bool goes_on = factor > 1 ? *gain > needed
-                           : best > 0 ? *gain > kNearlyAsGood * best
-                                      : *gain > best || *gain < -kNothing * objective_at_start;
-      best = std::max(best, *gain);
-      if (!goes_on || over) break;
-    }
-    return true;
-  };
-  const std::optional<double> middle = gain_with(kFirstRadius);
-  if (!middle) return std::nullopt;
-  best = *middle;
-  if (!over && !explore(kRadiusStep)) return std::nullopt;
-  if (!over && gains.size() <= 2 && !explore(1 / kRadiusStep)) return std::nullopt;
-  for (const auto& [radius, gain] : gains)  // in rising order
-    if (gain > 0 && gain >= kNearlyAsGood * best) return radius;
-  return gains.begin()->first;
+double radius_for(double steps) {
+  return steps < kFewSteps    ? kFirstRadius / kRadiusStep
+         : steps < kManySteps ? kFirstRadius
+                              : kFirstRadius * kRadiusStep;
+}
+
+std::optional<double> race_for_radius(double objective_at_start, const TryRadius& run) {
+  Race race(objective_at_start, run);
+  if (!race.enter(kFirstRadius)) return std::nullopt;
+  if (!race.explore(kFirstRadius, kRadiusStep)) return std::nullopt;
+  if (race.entries() <= 2 && !race.explore(kFirstRadius, 1 / kRadiusStep)) return std::nullopt;
+  return race.winner();
+}
+
+std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadius& run) {
+  Race race(objective_at_start, run);
+  for (bool again = true; again; radius /= kRadiusStep) {
+    if (!race.enter(radius)) return std::nullopt;
+    const bool does_nothing = std::abs(race.last()) <= kNothing * objective_at_start;
+    again = !(race.best() > 0) && !does_nothing && !race.is_over() && radius / kRadiusStep >= kLeastRadius;
+  }
+  return race.winner();
 }
 
 }  // namespace lwsvm

@@ -1,17 +1,19 @@
 // The first radius eta of Frank-Wolfe steps (proximal_step.h), found by short runs from the same start: a
-// factor of three apart, from the middle outwards, as long as it gets better.
+// factor of three apart.
 //
-// Short runs favour small radii: a large one first undoes what the network knew, and a long run has time to
-// make good for that. What a run gains grows about as the logarithm of its length, faster for larger radii.
-// So for a network that is trained already each radius makes two runs, one three times as long as the other,
-// and is judged by the objective that their trend leads to (`objective_ahead`). From random weights, where
-// that is not so, there is one run per radius.
+// For a network that is trained already: the best radius grows with the steps that there is time for, because
+// a large one first undoes what the network knew, and a long run makes more than good for that. Short runs do
+// not see it; they favour small radii (docs/results.md has the runs of 40 to 5,000 steps). So the radius
+// follows from the length (`radius_for`), and short runs only make sure that it suits this network: as long
+// as nothing is gained, the next smaller one has its turn. Each radius makes two runs, one three times as
+// long as the other, and is judged by the objective that their trend leads to (`objective_ahead`).
 //
-// Of the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
-// ones by itself at first, so that they look alike in a short run and part in a long one (docs/results.md).
+// From random weights there is one run per radius, from the middle outwards, as long as it gets better. Of
+// the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
+// ones by itself at first, so that they look alike in a short run and part in a long one.
 //
-// From random weights a large radius can kill every ReLU while the objective falls: so a run counts only if
-// its network is alive, that is, does better than a constant answer.
+// A large radius can kill every ReLU while the objective falls: so a run counts only if its network is alive,
+// that is, does better than a constant answer.
 #pragma once
 
 #include <functional>
@@ -50,8 +52,16 @@ double part_left(double progress);
 // second's steps, F being linear in the logarithm of the steps: half way there, as the trend wears off.
 double objective_ahead(double shorter, double longer, double length);
 
+// For a trained network that has time for so many steps.
+double radius_for(double steps);
+
 // `run` tries a radius; nullopt: a stop was asked for, which ends the race without a winner.
-std::optional<double> race_for_radius(double objective_at_start,
-                                      const std::function<std::optional<ShortRun>(double radius)>& run);
+using TryRadius = std::function<std::optional<ShortRun>(double radius)>;
+
+// From random weights.
+std::optional<double> race_for_radius(double objective_at_start, const TryRadius& run);
+
+// This radius or, as long as nothing is gained, a smaller one.
+std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadius& run);
 
 }  // namespace lwsvm

@@ -75,6 +75,45 @@ TEST(RadiusRace, WhereLargerOnesLoseHardlyLessSmallerOnesAreTried) {
   EXPECT_LT(*winner, 5e-5);
 }
 
+TEST(RadiusForALength, GrowsWithTheStepsThatThereIsTimeFor) {
+  for (double steps = 10; steps < 1e5; steps *= 2) EXPECT_LE(radius_for(steps), radius_for(2 * steps));
+  EXPECT_LT(radius_for(20), radius_for(400));
+  EXPECT_LT(radius_for(400), radius_for(5000));
+}
+
+TEST(RadiusForALength, IsTakenAfterOneTrialWhereItGains) {
+  int trials = 0;
+  const auto winner = radius_that_gains(3e-3, 1, [&](double radius) {
+    ++trials;
+    return ShortRun{radius < 2e-3 ? 0.1 : 0.9, true};  // smaller ones would seem better
+  });
+  EXPECT_EQ(*winner, 3e-3);
+  EXPECT_EQ(trials, 1);
+}
+
+TEST(RadiusForALength, GivesWayToTheFirstSmallerOneThatGains) {
+  for (const double gains_below : {2e-3, 5e-4, 2e-5}) {
+    const auto winner = radius_that_gains(3e-3, 1, [&](double radius) {
+      return ShortRun{radius < gains_below ? 0.9 : 1.2, true};
+    });
+    EXPECT_LT(*winner, gains_below);
+    EXPECT_GE(*winner * kRadiusStep * kRadiusStep, gains_below);
+  }
+}
+
+TEST(RadiusForALength, ADeadNetworkGainsNothing) {
+  const auto winner = radius_that_gains(3e-3, 5, [](double radius) { return ShortRun{1.0, radius < 5e-4}; });
+  EXPECT_LT(*winner, 5e-4);
+}
+
+TEST(RadiusForALength, EndsWhenAskedTo) {
+  const auto winner = radius_that_gains(3e-3, 1, [](double radius) -> std::optional<ShortRun> {
+    if (radius < 2e-3) return std::nullopt;
+    return ShortRun{1.5, true};
+  });
+  EXPECT_FALSE(winner);
+}
+
 TEST(RadiusRace, EndsWhenAskedTo) {
   int runs = 0;
   const auto winner = race_for_radius(1, [&](double) -> std::optional<ShortRun> {
