@@ -39,7 +39,7 @@ struct RefineSettings {
   int max_epochs = 50;            // of one layer's solve
   int batch = 200;
   TimeSpan time_limit{};          // of everything: 90, or "1h30m"; 0: none
-  ByteCount memory = "4G";        // that an open layer may take
+  ByteCount memory = "4G";        // that a move may take; sweeps that would take more are left out
   std::string mode = "standard";  // or paper
   std::string search = "auto";    // labels, auto or full
   std::string keep = "best";      // or last

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core import Error
-from ._data import is_name, pair_of, sample_array
+from ._data import Data, is_name, pair_of, sample_array
 from ._network import Network
 from ._result import RefineResult, Update
 from ._runs import refine
@@ -42,7 +42,8 @@ def refine_module(
     """Refines a PyTorch module in place: its parameters, and so its `state_dict`, are changed by name.
 
     `x` are the module's inputs, as it takes them (N x ..., a tensor or an array), `y` the labels; or `x` alone is a DataLoader
-    or a Dataset, which is read once. The module must give a score per class. Batch norm stays as it is and dropout is off;
+    or a Dataset, which is read once, or a `Data`, such as a folder of photos (pixels 0..255; a module that wants them
+    otherwise is told of by `scale`, or `mean` and `std`). The module must give a score per class. Batch norm stays as it is and dropout is off;
     a module in train mode is in train mode afterwards. Parameters with `requires_grad=False` stay as they are. Other settings
     are those of `refine`.
 
@@ -65,11 +66,13 @@ def refine_module(
     if not isinstance(module, torch.nn.Module):
         raise Error(f"[torch] expected a torch.nn.Module, not {type(module).__name__}")
     if is_name(x):
-        raise Error("[torch] a module's inputs are arrays, tensors, a DataLoader or a Dataset; lwsvm.Data reads files")
+        raise Error("[torch] a module's inputs are arrays, tensors, a DataLoader, a Dataset or an lwsvm.Data, which reads files")
     if "network" in settings or "output" in settings:
         raise Error("[torch] the network is the module; leave out network and output")
-    x, y = pair_of(x, y)
-    samples = sample_array(x)
+    data = x if isinstance(x, Data) else None
+    if data is None:
+        x, y = pair_of(x, y)
+    samples = sample_array(x) if data is None else data.arrays()[0]
     if len(samples) == 0:
         raise Error("[data] x is empty; nothing can be learnt from no samples")
     inputs = _inputs_of(module, samples)
@@ -79,11 +82,12 @@ def refine_module(
     _check_before(network, samples[:CHECKED_SAMPLES], before)
     places = _places(network, module)
     chosen = _open_layers(network, module, places, layers)
-    settings.setdefault("channels_last", False)  # PyTorch's order
+    if data is None:
+        settings.setdefault("channels_last", False)  # PyTorch's order
     if not any(settings.get(key) is not None for key in ("normalize", "scale", "mean", "std")):
         settings["scale"] = 1.0  # the module takes its inputs as they are
-    result = refine(network, samples, y, layers=chosen, callback=callback, **settings)
-    _put_back(network, result.model, module, places, inputs, samples[:CHECKED_SAMPLES], settings)
+    result = refine(network, samples if data is None else data, y, layers=chosen, callback=callback, **settings)
+    _put_back(network, result.model, module, places, inputs, samples[:CHECKED_SAMPLES])
     return result
 
 
@@ -243,7 +247,6 @@ def _put_back(
     places: dict[str, _Place],
     inputs: torch.Tensor,
     samples: npt.NDArray[Any],
-    settings: dict[str, Any],
 ) -> None:
     """Only numbers that changed; if the module does not compute what the network does then, they are taken back."""
     import torch
@@ -266,10 +269,9 @@ def _put_back(
                 fresh = torch.from_numpy(np.array(values)).to(device=target.device, dtype=target.dtype)
                 where = torch.from_numpy(np.array(mask)).to(target.device)
                 target.copy_(torch.where(where, fresh, target))
-        pixels = {key: settings[key] for key in ("normalize", "scale", "mean", "std") if settings.get(key) is not None}
         with _evaluating(module):
             outputs = _outputs(module, inputs)
-        if pixels == {"scale": 1.0} and not _agree(after.scores(samples, channels_last=False), outputs):
+        if not _agree(after.scores(samples, scale=1.0, channels_last=False), outputs):
             raise Error("[torch] with the refined weights the module does not compute what the refined network does; they are "
                         "taken back")
     except BaseException:

@@ -34,12 +34,12 @@ run::SvmJob job_of(const SvmSettings& settings, const SvmFiles& files = {}) {
 }
 
 void check_rows(const SparseSamples& samples) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   const std::string& name = samples.name;
   const std::vector<std::int64_t>& begin = samples.row_begin;
-  if (samples.features < 1 || samples.features > kMost)
-    fail("svm", "{}: {} features; there must be 1 to {}", name, samples.features, kMost);
-  if (begin.empty() || begin.size() != samples.labels.size() + 1 || std::ssize(begin) > kMost)
+  if (samples.features < 1 || samples.features > kMax)
+    fail("svm", "{}: {} features; there must be 1 to {}", name, samples.features, kMax);
+  if (begin.empty() || begin.size() != samples.labels.size() + 1 || std::ssize(begin) > kMax)
     fail("svm", "{}: {} rows and {} labels; the two do not belong together", name, std::ssize(begin) - 1,
          samples.labels.size());
   if (begin.front() != 0 || !std::ranges::is_sorted(begin) || begin.back() != std::ssize(samples.columns) ||
@@ -66,8 +66,8 @@ void check_rows(const SparseSamples& samples) {
 // Class names are kept beside: a LIBSVM file has numbers for names.
 run::SparseInput input_of(SparseSamples samples) {
   check_rows(samples);
-  constexpr int kMostClasses = 65536;
-  const int bound = samples.classes > 0 ? samples.classes : kMostClasses;
+  constexpr int kMaxClasses = 65536;
+  const int bound = samples.classes > 0 ? samples.classes : kMaxClasses;
   int classes = samples.classes;
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
     const std::int32_t label = samples.labels[i];

@@ -110,10 +110,11 @@ Command add_refine(CLI::App& app, Common& common) {
   sub->add_option("--batch", settings.batch, "samples whose steps are chosen together")
       ->capture_default_str();
   add_time_limit_option(*sub, settings.time_limit, "such as 10m or 1h30m");
-  sub->add_option("--memory", command->memory,
-                  "that an open layer takes: buffers of the weights' size, which it cannot do without, dual "
-                  "state, and cached activations as far as they fit; inspect tells, also what sweeps take "
-                  "beside it")
+  sub->add_option(
+         "--memory", command->memory,
+         "that a move takes: an open layer buffers of the weights' size, which it cannot do without, "
+         "dual state, and cached activations as far as they fit; sweeps are left out if their buffers do "
+         "not fit; inspect tells what both take")
       ->capture_default_str();
   sub->add_option("--mode", settings.mode, "standard or paper")->capture_default_str();
   sub->add_option("--search", settings.search, "labels, auto (everything for dense layers) or full")

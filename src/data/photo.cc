@@ -161,13 +161,13 @@ void take_budget(std::uint64_t bytes, const DecodeLimits& limits, DecodedPhoto& 
 
 // A box of the photo, inside it wherever one of a few tries is.
 SourceBox drawn_part(const SourceBox& whole, const PhotoGeometry& geometry, Random& random) {
-  constexpr double least_area = 0.25, greatest_ratio = 4.0 / 3;
+  constexpr double min_area = 0.25, max_ratio = 4.0 / 3;
   constexpr int tries = 10;
   const double width = whole.right - whole.left, height = whole.bottom - whole.top;
   for (int i = 0; i < tries; ++i) {
-    const double area = random.uniform(least_area, 1) * width * height;
+    const double area = random.uniform(min_area, 1) * width * height;
     const double ratio = static_cast<double>(geometry.width) / geometry.height *
-                         std::exp(random.uniform(-1, 1) * std::log(greatest_ratio));
+                         std::exp(random.uniform(-1, 1) * std::log(max_ratio));
     const double w = std::sqrt(area * ratio), h = std::sqrt(area / ratio);
     const double left = random.uniform(), top = random.uniform();
     if (w > width || h > height) continue;

@@ -69,7 +69,7 @@ std::vector<std::pair<PhotoPart, fs::path>> part_folders(const fs::path& root) {
   return parts;
 }
 
-PhotoFile look_at(const fs::path& path, std::string name, PhotoPart part, std::int32_t label) {
+PhotoFile file_at(const fs::path& path, std::string name, PhotoPart part, std::int32_t label) {
   PhotoFile file{path, std::move(name), part, label, 0, 0, true, ""};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -111,7 +111,7 @@ class ClassWalk {
       if (is_folder(entry)) {
         if (!is_hidden(entry)) walk(entry);
       } else {
-        list_.files.push_back(look_at(entry, shown(entry), part_, label_));
+        list_.files.push_back(file_at(entry, shown(entry), part_, label_));
       }
     }
     above_.pop_back();
@@ -303,7 +303,7 @@ PhotoList list_photo_csv(const fs::path& file) {
   for (const std::string& name : list.class_names)
     numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
   for (const Row& row : rows)
-    list.files.push_back(look_at(file.parent_path() / row.path, row.path, row.part, numbers.at(row.label)));
+    list.files.push_back(file_at(file.parent_path() / row.path, row.path, row.part, numbers.at(row.label)));
   take_validation_for_test(list, where);
   order_files(list);
   return list;

@@ -83,7 +83,7 @@ class OnInterleavedSamples final : public OpenConvolution {
   TensorSpec side_by_side(const TensorSpec& spec) const {
     return {spec.shape, Layout::interleaved, interleaved_lanes(samples_)};
   }
-  // Returns what comes behind it.
+  // Returns what comes after it.
   float* interleave(const TensorSpec& spec, const float* values, int count, float* target) const {
     relayout(spec, values, side_by_side(spec), target, count);
     return target + side_by_side(spec).floats(samples_);

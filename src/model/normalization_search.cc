@@ -14,7 +14,7 @@ using Verdict = NormalizationFindings::Verdict;
 
 constexpr double kSure = 3;           // deviations: chance does that once in 700 times
 constexpr double kNegligible = 0.02;  // of accuracy
-constexpr std::int64_t kFew = 500, kMany = 4000, kFewest = 100;
+constexpr std::int64_t kFew = 500, kMany = 4000, kMin = 100;
 constexpr double kWork = 4e10;  // floating point operations of one round, about a second
 
 class FirstSamples final : public SampleSource {
@@ -120,7 +120,7 @@ class Search {
 
   NormalizationFindings run() {
     const auto classes = static_cast<int>(element_count(model_.graph.node(model_.graph.scores()).shape));
-    try_contenders(std::max(kFewest, affordable(kFew)));
+    try_contenders(std::max(kMin, affordable(kFew)));
     if (only_guesses(answers_[most_accurate()], samples_, classes))
       return findings(most_accurate(), Verdict::guessing);
     drop_the_clearly_worse();

@@ -71,6 +71,11 @@ struct ImportState {
       0;  // bytes of constants that may still be decoded: bounds what a small file can ask for
   UniqueNames names;
   std::vector<ImportedParameter> parameters;
+
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) const {  // of the file as a whole
+    lwsvm::fail("onnx", "{}: {}", file, fmt::format(text, std::forward<Args>(args)...));
+  }
 };
 
 std::string shown(const onnx::NodeProto& node);  // "node 'conv1'"

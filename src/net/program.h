@@ -54,6 +54,8 @@ struct Workspace {
 // where some layer wants them interleaved. Chunks of whole groups lose no time.
 std::size_t group_size(const Graph& graph, int from);
 
+struct ArenaBlock;
+
 class Program {
  public:
   Program(const Graph& graph, const ProgramOptions& options);
@@ -129,8 +131,14 @@ class Program {
   int layout_for(int value, Layout layout);
   void add_step(const Graph& graph, int node, bool absorbs_relu, bool learns);
   void push_step(Step step, const TensorSpec& output, bool differentiated);
+
   void share_memory();
   void plan_memory();
+  void plan_values(std::vector<ArenaBlock>& blocks) const;
+  void plan_gradients(std::vector<ArenaBlock>& blocks) const;
+  void plan_detours(std::vector<ArenaBlock>& blocks);
+  static std::int64_t aligned(std::int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cache lines
+  std::int64_t arena_size(int index) const;  // of a value, in floats
 
   bool is_target(int value) const;
   int step_count() const { return static_cast<int>(steps_.size()); }

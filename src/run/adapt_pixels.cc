@@ -17,7 +17,7 @@
 namespace lwsvm::run {
 namespace {
 
-constexpr std::int64_t kMostSamples = 240, kFewestSamples = 60;
+constexpr std::int64_t kMaxSamples = 240, kMinSamples = 60;
 constexpr double kWorkOfTrying = 4e11;  // floating-point operations, some ten seconds
 constexpr double kSureOfPixels = 3;     // deviations
 
@@ -125,7 +125,7 @@ PixelFindings try_normalizations(const Model& original, const Model& adapted,
   const Shape sample{data.shape.channels, data.shape.height, data.shape.width};
   const double work = static_cast<double>(adapted.graph.flops()) * static_cast<double>(candidates.size());
   const auto affordable =
-      std::clamp(static_cast<std::int64_t>(kWorkOfTrying / work), kFewestSamples, kMostSamples);
+      std::clamp(static_cast<std::int64_t>(kWorkOfTrying / work), kMinSamples, kMaxSamples);
   const SampleView all(data.train);
   const SampleSubset some(all, random_samples(all.size(), affordable, seed, 271));
   const InterruptibleSource samples(some, "trying normalisations");

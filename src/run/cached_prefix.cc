@@ -8,7 +8,7 @@
 namespace lwsvm::run {
 namespace {
 
-constexpr double kGreatestShare = 0.3;  // of the time, for a look at all samples
+constexpr double kMaxShare = 0.3;  // of the time, for a look at all samples
 
 }  // namespace
 
@@ -25,7 +25,7 @@ CachedPrefix::CachedPrefix(const RefineJob& job, const Model& model, const Task&
 
 void CachedPrefix::set_time(std::optional<double> seconds, double seconds_left) {
   if (!std::isfinite(seconds_left)) return;
-  affordable_ = seconds ? kGreatestShare * std::max(0.0, seconds_left) / std::max(*seconds, 1e-9) : 0;
+  affordable_ = seconds ? kMaxShare * std::max(0.0, seconds_left) / std::max(*seconds, 1e-9) : 0;
 }
 
 bool CachedPrefix::time_for(std::int64_t samples) const {

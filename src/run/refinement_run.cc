@@ -29,6 +29,7 @@
 #include "run/refine_choices.h"
 #include "run/run_folder.h"
 #include "run/stop_policy.h"
+#include "run/sweep_memory.h"
 
 namespace lwsvm::run {
 namespace {
@@ -129,6 +130,7 @@ RefineOptions refine_options(const RefineJob& job, const Model& model, Messages&
   options.mode =
       pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
   options.memory = parse_bytes(job.memory, "memory");
+  keep_sweeps_within_memory(model.graph, options, messages);
   return options;
 }
 

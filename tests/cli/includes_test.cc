@@ -58,6 +58,23 @@ TEST(Includes, OfTheCommandLineAreThePublicApiAndWhatPrints) {
     }
 }
 
+// Whoever wants to replace one of them has one folder to read.
+TEST(Includes, OfEveryOtherLibraryAreInOneFolder) {
+  const std::map<std::string, std::string> homes{{"CLI", "cli"},     {"dnnl", "engine"},  {"mpi", "mpi"},
+                                                 {"onnx", "model"},  {"google", "model"}, {"archive", "data"},
+                                                 {"openssl", "data"}};
+  std::set<std::string> seen;
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "src"))
+    for (const std::string& name : included(entry.path(), std::regex("^#include <([a-zA-Z0-9_]+)[./].*>"))) {
+      const auto home = homes.find(name);
+      if (home == homes.end()) continue;
+      seen.insert(name);
+      EXPECT_EQ(*fs::relative(entry.path(), kSource / "src").begin(), home->second)
+          << entry.path() << " includes " << name;
+    }
+  EXPECT_EQ(seen.size(), homes.size());
+}
+
 TEST(Includes, OfThePublicApiAreItsOwnAndTheStandardLibrarys) {
   const std::vector<fs::path> files = files_of(kSource / "include/lwsvm");
   EXPECT_GT(files.size(), 10u);

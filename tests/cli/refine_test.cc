@@ -1,6 +1,7 @@
 // refine: the objective never rises, whatever the network, the search space and the margins.
 #include <gmock/gmock.h>
 
+#include "base/units.h"
 #include "cli/never_rises.h"
 #include "cli/program.h"
 #include "report/run_log.h"
@@ -177,8 +178,11 @@ TEST(RefineTimeLimit, ShortOnesJudgeByAPartOfTheSamples) {
                          "--json", "-o",        "better.onnx", "--time-limit"};
   const Result hasty = run(folder.path(), refine + Arguments{"10ms"});
   ASSERT_EQ(hasty.exit_code, 0) << hasty.err;
-  EXPECT_EQ(hasty.value()["judged_samples"], 1000);
-  EXPECT_THAT(hasty.err, testing::HasSubstr("taken over 1,000 of 2,700 training samples"));
+  const std::int64_t judged = hasty.value()["judged_samples"];  // how many depends on the machine
+  EXPECT_GT(judged, 0);
+  EXPECT_LT(judged, 2700);
+  EXPECT_THAT(hasty.err,
+              testing::HasSubstr("taken over " + format_count(judged) + " of 2,700 training samples"));
   EXPECT_FALSE(
       run(folder.path(), refine + Arguments{"10m", "--passes", "0"}).value().contains("judged_samples"));
 }
@@ -229,6 +233,31 @@ TEST(RefineMemory, OfSweepsIsWhatInspectSays) {
   RecordProperty("taken", std::to_string(taken));
   EXPECT_LT(taken, promised + 30e6);
   EXPECT_GT(taken, 0.5 * promised);  // nor is it anything to be afraid of
+}
+
+TEST(RefineMemory, WithoutRoomForSweepsThereAreNone) {
+  TemporaryFolder folder;
+  make_network(folder.path());
+  const auto refine = [&](const std::string& moves, const std::string& memory) {
+    return run(folder.path(), {"refine", "base.onnx", "--data", small_data, "--passes", "2", "--moves", moves,
+                               "--memory", memory, "--run", "run" + memory, "--json"});
+  };
+  const auto sweeps = [&](const std::string& memory) {
+    const auto records = read_run_log(folder / ("run" + memory + "/log.jsonl")).records;
+    return std::count_if(records.begin(), records.end(), [](const json& record) {
+      return record["type"] == "update" && record["layer"] == "sweep";
+    });
+  };
+  const Result roomy = refine("auto", "1G"), tight = refine("auto", "20K");
+  ASSERT_EQ(tight.exit_code, 0) << tight.err;
+  ASSERT_EQ(roomy.exit_code, 0) << roomy.err;
+  EXPECT_GT(sweeps("1G"), 0);
+  EXPECT_EQ(sweeps("20K"), 0);
+  EXPECT_THAT(tight.err, testing::HasSubstr("sweeps over all layers at once are left out"));
+  EXPECT_LT(tight.value()["objective"].get<double>(), tight.value()["start"]["objective"].get<double>());
+  const Result refused = refine("sweeps", "20K");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, testing::HasSubstr("more than --memory 20.0 KiB"));
 }
 
 TEST(RefineLambda, AutoIsChosenByValidationAndRemembered) {

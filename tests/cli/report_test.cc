@@ -145,7 +145,8 @@ TEST_F(Report, RunsOfTheSameNameGetTheirOwnCsv) {
 
 TEST_F(Report, OfADamagedLogShowsWhatCanBeReadAndNamesTheLine) {
   const std::string whole = read_file(folder_ / "refined/log.jsonl");
-  write_log("cut", "nonsense\n" + whole.substr(0, whole.size() / 2));
+  const std::size_t within_a_line = whole.find('\n', whole.size() / 2) - 1;
+  write_log("cut", "nonsense\n" + whole.substr(0, within_a_line));
   const Result result = report({"cut"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("cut/log.jsonl: line 1 "));

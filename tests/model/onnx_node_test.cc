@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "judge.h"
 #include "model/onnx_node_skipped.h"
+#include "model/onnx_operators.h"
 #include "model/onnx_reader.h"
 #include "net/program.h"
 

@@ -212,6 +212,8 @@ INTERRUPTED = """
     import os, signal, threading, time
     import numpy as np, lwsvm
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background shells have it ignored
+
     def interrupt(after, times=1):
         def send():
             for _ in range(times):

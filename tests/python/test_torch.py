@@ -187,6 +187,24 @@ def test_loaders_and_datasets_are_read():
         assert torch.equal(found[0], other)
 
 
+def test_data_that_lwsvm_reads():
+    data = lwsvm.Data("synthetic:n=150,test=30,classes=3,size=8x8")
+    x, y = data.arrays()
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 9), nn.ReLU(), nn.Linear(9, 3))
+    twin = copy.deepcopy(module)
+    result = lwsvm.refine_module(module, data, **FEW)
+    lwsvm.refine_module(twin, x, y, test=data.arrays("test"), **FEW)
+    assert result.end.objective < result.start.objective
+    assert result.end.test_accuracy is not None
+    for one, other in zip(module.parameters(), twin.parameters()):
+        assert torch.equal(one, other)
+    with pytest.raises(lwsvm.Error, match="leave out y"):
+        lwsvm.refine_module(module, data, y, **FEW)
+    scaled = lwsvm.refine_module(module, data, scale=255, **FEW)  # pixels 0..1
+    assert scaled.end.objective < scaled.start.objective
+
+
 def test_what_an_export_loses_is_noticed_and_the_module_stays():
     x, y = images()
 

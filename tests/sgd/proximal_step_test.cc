@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "model/arch.h"
+#include "small_net.h"
 
 namespace lwsvm {
 namespace {
@@ -44,12 +44,8 @@ TEST(ClosedFormGamma, MaximisesTheDualOfTheBatch) {
   EXPECT_GT(inside, 30) << "too few maxima lie inside to say anything";
 }
 
-Graph small_net() {
-  return build_network("conv3x3-relu-dense5-relu", {1, 6, 6}, 3, {}, {}, 3);
-}
-
 struct Situation {
-  Graph graph = small_net();
+  Graph graph = small_net(false);
   std::vector<float> before = graph.parameters(), delta;
   Regulariser regulariser;
   std::vector<int> layers;
@@ -77,7 +73,7 @@ std::vector<int> weighted(const Graph& graph) {
 // At first the metric is 1 / |r + delta|: every weight moves by eta |r + gamma delta| / |r + delta|, against
 // it.
 TEST(ProximalStep, MovesByEtaInTheMetric) {
-  Situation s(weighted(small_net()));
+  Situation s(weighted(small_net(false)));
   for (double eta : {1e-3, 0.3}) {
     for (double loss : {0.0, 0.5, 1e6}) {
       ProximalStep step = s.step(2);
@@ -96,7 +92,7 @@ TEST(ProximalStep, MovesByEtaInTheMetric) {
 }
 
 TEST(ProximalStep, WithoutARadiusNothingMoves) {
-  Situation s(weighted(small_net()));
+  Situation s(weighted(small_net(false)));
   ProximalStep step = s.step();
   std::vector<float> w = s.before;
   for (int round = 0; round < 5; ++round) step.take(w, s.delta, 1.0, 1e-30);
@@ -104,7 +100,7 @@ TEST(ProximalStep, WithoutARadiusNothingMoves) {
 }
 
 TEST(ProximalStep, LeavesOtherLayersAlone) {
-  const std::vector<int> all = weighted(small_net());
+  const std::vector<int> all = weighted(small_net(false));
   Situation s({all.back()});
   ProximalStep step = s.step();
   std::vector<float> w = s.before;
@@ -117,7 +113,7 @@ TEST(ProximalStep, LeavesOtherLayersAlone) {
 
 // Batch norm's scales are trained, but not regularised: r is 0 there.
 TEST(ProximalStep, MovesWhatTheRegulariserDoesNotCover) {
-  const std::vector<int> all = weighted(small_net());
+  const std::vector<int> all = weighted(small_net(false));
   Situation s({all.back()});
   const ParameterRange other = s.graph.node(all.front()).trained;
   ProximalStep step(s.regulariser, {other}, s.before.size(), Threads(1));

@@ -139,10 +139,10 @@ ConvolutionGeometry ConvolutionLayer::geometry(const Shape& in, const Shape& out
 // enough to stay in a core's second cache with what else is there, or it is slower (docs/performance.md). A
 // rule about shapes alone: what a convolution computes may depend neither on its neighbours nor on timing.
 Interleaving ConvolutionLayer::interleaving(std::span<const Shape> inputs) const {
-  constexpr std::int64_t kFewChannels = 24, kMostBytes = 768 << 10;
+  constexpr std::int64_t kFewChannels = 24, kMaxBytes = 768 << 10;
   const std::int64_t floats = element_count(inputs[0]) + element_count(infer(inputs));
   const bool few = spec_.groups == 1 && std::max(spec_.in_channels, spec_.out_channels) <= kFewChannels;
-  const bool small = 16 * floats * static_cast<std::int64_t>(sizeof(float)) <= kMostBytes;
+  const bool small = 16 * floats * static_cast<std::int64_t>(sizeof(float)) <= kMaxBytes;
   return few && small ? Interleaving::wanted : Interleaving::impossible;
 }
 

@@ -1,0 +1,15 @@
+// Sweeps within --memory: they cannot do with less than their buffers, so without room for these there are
+// none.
+#pragma once
+
+#include "base/messages.h"
+#include "lwsvm/refine_options.h"
+#include "net/graph.h"
+
+namespace lwsvm::run {
+
+// Of automatic moves only layer updates are left then, and that is said; otherwise these get what sweeps
+// leave. Throws Error where there shall be nothing but sweeps.
+void keep_sweeps_within_memory(const Graph& network, RefineOptions& options, Messages& messages);
+
+}  // namespace lwsvm::run
