@@ -47,8 +47,9 @@ Moves:
                 or after MAX-EPOCHS epochs
                 P(w) = lambda/2 ||w - c||^2 + mu/2 ||w - w_t||^2 + 1/N sum_i H_i(w),  gap = P(w) - D
   sweep         all layers at once, one or more passes over the samples in closed-form steps of radius eta, which is
-                0.003 where there is time for 1,500 steps of 100 samples, 0.001 for 150, else 0.00033, or less if
-                short runs gain nothing with that, and comes down to zero within a sweep; accepted if F fell,
+                0.003 where there is time for 1,500 steps of 100 samples, 0.001 for 150, else 0.00033; three
+                times as much, and so on, if a short run gains 1.3 times as much with that, a third, and so on, if F
+                rises by more than 5% in a short run; it comes down to zero within a sweep; accepted if F fell,
                 otherwise eta /= 3. Mirrored images are drawn, too, more and more seldom, if the network's wrong answers on them
                 are at most 1.25 times those on validation images
 When it stops:  PATIENCE moves without a better network by validation, or F fell by less than 0.3% in 8 moves (0.5%

@@ -79,7 +79,7 @@ void RunDisplay::show(const RefinePass& p) {
 }
 
 void RunDisplay::show(const RadiusTrial& t) {
-  terminal_.line("  eta {:<8.2g} short runs lead to objective {:.5f} on a probe", t.radius, t.objective);
+  terminal_.line("  eta {:<8.2g} a short run comes to objective {:.5f} on a probe", t.radius, t.objective);
 }
 
 }  // namespace lwsvm::cli

@@ -52,6 +52,11 @@ const SampleSource& judging_source(const RefineContext& context) {
                                                                                 : context.train;
 }
 
+// Of a slow network no more are looked at than F is over.
+std::int64_t judge_samples(const RefineContext& context) {
+  return std::clamp(context.judged_samples, kLeastJudgeSamples, kJudgeSamples);
+}
+
 // Of so many samples of all ranks.
 std::int64_t own_part(const RefineContext& context, std::int64_t samples) {
   return part_size(samples, context.team.rank(), context.team.size());
@@ -101,7 +106,7 @@ Sweeper::Sweeper(const RefineContext& context)
                                            own_part(context, std::min(kProbeSamples, context.judged_samples)),
                                            context.options.seed, kProbeStream)),
       judge_(judging_source(context),
-             random_samples(judging_source(context).size(), own_part(context, kJudgeSamples),
+             random_samples(judging_source(context).size(), own_part(context, judge_samples(context)),
                             context.options.seed, kProbeStream)),
       constant_answer_(constant_answer(judge_, context.loss, context.team)),
       smoothed_loss_(context.loss),
@@ -352,19 +357,15 @@ bool Sweeper::find_radius(std::uint64_t number, double passes_left, RefineObserv
   const double affordable = passes_left * static_cast<double>(pass_size()) / static_cast<double>(kBatch);
   const double batches = std::max({kRaceShare * affordable, kFewestRaceBatches,
                                    std::min(kLeastRaceBatches, kGreaterRaceShare * affordable)});
-  const auto try_radius = [&](double eta) -> std::optional<ShortRun> {
-    if (!short_run(number, eta, batches / kRadiusStep, start, observer)) return std::nullopt;
-    const double shorter = objective_of(loss_on(judge_));
-    if (!short_run(number, eta, batches, start, observer)) return std::nullopt;
+  const auto try_radius = [&](double eta, RunLength length) -> std::optional<ShortRun> {
+    const double steps = length == RunLength::longer ? batches : batches / kRadiusStep;
+    if (!short_run(number, eta, steps, start, observer)) return std::nullopt;
     const LossSums sums = loss_on(judge_);
-    const double longer = objective_of(sums);
     const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;
-    // What a run loses at first and then makes good is no trend.
-    const ShortRun found{objective_ahead(std::min(shorter, at_start), longer, affordable / batches),
-                         constant_answer_.is_beaten_by(sums), last};
+    const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums), last};
     observer.on_race(eta, found.objective);
-    if (found.alive && longer < lowest) {
-      lowest = longer;
+    if (found.alive && found.objective < lowest) {
+      lowest = found.objective;
       best = covered();
     }
     return found;

@@ -10,9 +10,15 @@
 namespace lwsvm {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstRadius = 1e-3;
-constexpr double kNearlyAsGood = 0.95, kClearlyLess = 0.99, kNothing = 1e-6;
+constexpr double kNearlyAsGood = 0.95, kClearlyMore = 1.3, kClearlyLess = 0.99, kNothing = 1e-6;
+constexpr double kTolerableLoss = 0.05;               // of F, in a short run
 constexpr double kFewSteps = 150, kManySteps = 1500;  // of radius_for
+
+double gain(const ShortRun& run, double objective_at_start) {
+  return run.alive && std::isfinite(run.objective) ? objective_at_start - run.objective : -kInfinity;
+}
 
 // The radii tried so far, and what each gained.
 class Race {
@@ -26,33 +32,24 @@ class Race {
   double winner() const;
 
   std::size_t entries() const { return gains_.size(); }
-  double last() const { return last_; }  // what was gained
-  double best() const { return best_; }
-  bool is_over() const { return over_; }  // there is time for no other
 
  private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
   double objective_at_start_;
   const TryRadius& run_;
   std::map<double, double> gains_;
-  double last_ = -kInfinity, best_ = -kInfinity;
-  bool over_ = false;
+  double last_ = -kInfinity, best_ = -kInfinity;  // of what was gained
 };
 
 bool Race::enter(double radius) {
   const std::optional<ShortRun> found = run_(radius);
   if (!found) return false;
-  over_ = over_ || found->last;
-  const bool counts = found->alive && std::isfinite(found->objective);
-  last_ = gains_[radius] = counts ? objective_at_start_ - found->objective : -kInfinity;
+  last_ = gains_[radius] = gain(*found, objective_at_start_);
   best_ = std::max(best_, last_);
   return true;
 }
 
 bool Race::explore(double from, double factor) {
-  for (double radius = from * factor; !over_ && radius >= kLeastRadius && radius <= kGreatestRadius;
-       radius *= factor) {
+  for (double radius = from * factor; radius >= kLeastRadius && radius <= kGreatestRadius; radius *= factor) {
     const double before = best_;
     if (!enter(radius)) return false;
     // On to larger ones while they are clearly better, or lose clearly less; to smaller ones while they are
@@ -102,11 +99,6 @@ double part_left(double progress) {
   return (1 + std::cos(std::numbers::pi * std::min(1.0, progress))) / 2;
 }
 
-double objective_ahead(double shorter, double longer, double length) {
-  const double steps_of_the_trend = std::log(std::max(1.0, length)) / std::log(kRadiusStep);
-  return longer + 0.5 * steps_of_the_trend * (longer - shorter);
-}
-
 double radius_for(double steps) {
   return steps < kFewSteps    ? kFirstRadius / kRadiusStep
          : steps < kManySteps ? kFirstRadius
@@ -121,14 +113,22 @@ std::optional<double> race_for_radius(double objective_at_start, const TryRadius
   return race.winner();
 }
 
-std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadius& run) {
-  Race race(objective_at_start, run);
-  for (bool again = true; again; radius /= kRadiusStep) {
-    if (!race.enter(radius)) return std::nullopt;
-    const bool does_nothing = std::abs(race.last()) <= kNothing * objective_at_start;
-    again = !(race.best() > 0) && !does_nothing && !race.is_over() && radius / kRadiusStep >= kLeastRadius;
+std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadiusFor& run) {
+  const auto gained = [&](const ShortRun& found) { return gain(found, objective_at_start); };
+  std::optional<ShortRun> found = run(radius, RunLength::shorter);
+  while (found && gained(*found) > 0 && !found->last && radius * kRadiusStep <= kGreatestRadius) {
+    const std::optional<ShortRun> larger = run(radius * kRadiusStep, RunLength::shorter);
+    if (larger && gained(*larger) <= kClearlyMore * gained(*found)) break;
+    found = larger;
+    radius *= kRadiusStep;
   }
-  return race.winner();
+  if (!found) return std::nullopt;
+  for (;; radius /= kRadiusStep) {
+    found = run(radius, RunLength::longer);
+    if (!found) return std::nullopt;
+    const bool does_no_harm = gained(*found) > -kTolerableLoss * objective_at_start;
+    if (does_no_harm || found->last || radius / kRadiusStep < kLeastRadius) return radius;
+  }
 }
 
 }  // namespace lwsvm

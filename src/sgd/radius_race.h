@@ -4,9 +4,10 @@
 // For a network that is trained already: the best radius grows with the steps that there is time for, because
 // a large one first undoes what the network knew, and a long run makes more than good for that. Short runs do
 // not see it; they favour small radii (docs/results.md has the runs of 40 to 5,000 steps). So the radius
-// follows from the length (`radius_for`), and short runs only make sure that it suits this network: as long
-// as nothing is gained, the next smaller one has its turn. Each radius makes two runs, one three times as
-// long as the other, and is judged by the objective that their trend leads to (`objective_ahead`).
+// follows from the length (`radius_for`), and short runs only make sure that it suits this network. Where
+// even a short run gains clearly more with the next larger one, as in a network that has hardly been trained,
+// that one is right. Then runs three times as long: as long as much is lost, the next smaller one has its
+// turn. A little lost is no reason; a long run makes more than good for it.
 //
 // From random weights there is one run per radius, from the middle outwards, as long as it gets better. Of
 // the radii that gain nearly as much as the best the smallest counts: the closed-form step shortens large
@@ -37,7 +38,7 @@ struct ConstantAnswer {
 ConstantAnswer constant_answer(const SampleSource& source, const Loss& loss, Team& team = alone());
 
 struct ShortRun {
-  double objective = 0;  // on a probe, or what it promises to be there
+  double objective = 0;  // on a probe
   bool alive = true;
   bool last = false;  // there is time for no other
 };
@@ -48,20 +49,19 @@ constexpr double kRadiusStep = 3;  // between radii that are tried, and after a 
 // A run's radius comes down to zero with its progress, as half a cosine: the part that is left of it.
 double part_left(double progress);
 
-// Where two annealed runs, the second kRadiusStep times as long, lead to in a run of `length` times the
-// second's steps, F being linear in the logarithm of the steps: half way there, as the trend wears off.
-double objective_ahead(double shorter, double longer, double length);
-
 // For a trained network that has time for so many steps.
 double radius_for(double steps);
 
-// `run` tries a radius; nullopt: a stop was asked for, which ends the race without a winner.
-using TryRadius = std::function<std::optional<ShortRun>(double radius)>;
+// `run` tries a radius; nullopt: a stop was asked for, which ends the search without a result.
 
 // From random weights.
+using TryRadius = std::function<std::optional<ShortRun>(double radius)>;
 std::optional<double> race_for_radius(double objective_at_start, const TryRadius& run);
 
-// This radius or, as long as nothing is gained, a smaller one.
-std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadius& run);
+enum class RunLength { shorter, longer };  // by kRadiusStep
+using TryRadiusFor = std::function<std::optional<ShortRun>(double radius, RunLength)>;
+
+// This radius; a larger one where that clearly gains more; as long as much is lost, a smaller one.
+std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadiusFor& run);
 
 }  // namespace lwsvm

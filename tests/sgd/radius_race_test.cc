@@ -38,16 +38,6 @@ TEST(RadiusRace, TakesTheSmallestThatIsNearlyAsGood) {
   EXPECT_NEAR(*race_for_radius(1, flat_above), 3e-3, 1e-9);
 }
 
-// A run of n steps comes to a - b log n, and half of what is still to come counts.
-TEST(RadiusRace, LooksAheadAlongTheLogarithmOfTheSteps) {
-  const auto objective = [](double steps) { return 2 - 0.1 * std::log(steps); };
-  for (const double length : {1.0, 9.0, 100.0}) {
-    const double n = 50, half_way = n * std::sqrt(length);
-    EXPECT_NEAR(objective_ahead(objective(n / kRadiusStep), objective(n), length), objective(half_way),
-                1e-12);
-  }
-}
-
 // The dead network has the lower objective of the two.
 TEST(RadiusRace, ADeadNetworkDoesNotWin) {
   const auto winner = race_for_radius(5, [](double radius) {
@@ -81,37 +71,77 @@ TEST(RadiusForALength, GrowsWithTheStepsThatThereIsTimeFor) {
   EXPECT_LT(radius_for(400), radius_for(5000));
 }
 
-TEST(RadiusForALength, IsTakenAfterOneTrialWhereItGains) {
-  int trials = 0;
-  const auto winner = radius_that_gains(3e-3, 1, [&](double radius) {
-    ++trials;
-    return ShortRun{radius < 2e-3 ? 0.1 : 0.9, true};  // smaller ones would seem better
+TEST(RadiusForALength, IsTakenWhereItGainsAndALargerOneDoesNotGainClearlyMore) {
+  std::vector<double> longer_runs;
+  const auto winner = radius_that_gains(1e-3, 1, [&](double radius, RunLength length) {
+    if (length == RunLength::longer) longer_runs.push_back(radius);
+    return ShortRun{radius < 5e-4   ? 0.1
+                    : radius < 2e-3 ? 0.9
+                                    : 0.89,
+                    true};  // a smaller one would seem better
   });
-  EXPECT_EQ(*winner, 3e-3);
-  EXPECT_EQ(trials, 1);
+  EXPECT_EQ(*winner, 1e-3);
+  EXPECT_EQ(longer_runs, std::vector{1e-3});
 }
 
-TEST(RadiusForALength, GivesWayToTheFirstSmallerOneThatGains) {
-  for (const double gains_below : {2e-3, 5e-4, 2e-5}) {
-    const auto winner = radius_that_gains(3e-3, 1, [&](double radius) {
-      return ShortRun{radius < gains_below ? 0.9 : 1.2, true};
+// As of a network that has hardly been trained: it gains in proportion to how far it may go.
+TEST(RadiusForALength, GivesWayToLargerOnesThatGainClearlyMore) {
+  for (const double best : {2.5e-3, 1e-2, 8e-2}) {
+    const auto winner = radius_that_gains(1e-3, 1, [&](double radius, RunLength) {
+      return ShortRun{1 - 0.2 * std::min(radius, best) / best, true};
     });
-    EXPECT_LT(*winner, gains_below);
-    EXPECT_GE(*winner * kRadiusStep * kRadiusStep, gains_below);
+    EXPECT_GE(*winner * kRadiusStep, best);
+    EXPECT_LE(*winner, best * kRadiusStep);
   }
 }
 
+TEST(RadiusForALength, GivesWayToTheFirstSmallerOneThatDoesNotLoseMuch) {
+  for (const double limit : {2e-3, 5e-4, 2e-5}) {
+    const auto winner = radius_that_gains(3e-3, 1, [&](double radius, RunLength) {
+      return ShortRun{radius < limit ? 1.02 : 1.2, true};
+    });
+    EXPECT_LT(*winner, limit);
+    EXPECT_GE(*winner * kRadiusStep * kRadiusStep, limit);
+  }
+}
+
+// What a shorter run gained does not count then.
+TEST(RadiusForALength, MustNotLoseMuchInTheLongerRun) {
+  const auto winner = radius_that_gains(1e-3, 1, [](double radius, RunLength length) {
+    const double gained = length == RunLength::shorter ? 100 * radius : radius < 5e-4 ? 0.1 : -0.1;
+    return ShortRun{1 - gained, true};
+  });
+  EXPECT_LT(*winner, 5e-4);
+  EXPECT_GT(*winner, 1e-4);
+}
+
 TEST(RadiusForALength, ADeadNetworkGainsNothing) {
-  const auto winner = radius_that_gains(3e-3, 5, [](double radius) { return ShortRun{1.0, radius < 5e-4}; });
+  const auto winner = radius_that_gains(3e-3, 5, [](double radius, RunLength) {
+    return ShortRun{1.0, radius < 5e-4};
+  });
   EXPECT_LT(*winner, 5e-4);
 }
 
-TEST(RadiusForALength, EndsWhenAskedTo) {
-  const auto winner = radius_that_gains(3e-3, 1, [](double radius) -> std::optional<ShortRun> {
-    if (radius < 2e-3) return std::nullopt;
-    return ShortRun{1.5, true};
+TEST(RadiusForALength, ThereIsNoSecondTrialWhereThereIsNoTimeForIt) {
+  std::set<double> tried;
+  const auto winner = radius_that_gains(1e-3, 1, [&](double radius, RunLength) {
+    tried.insert(radius);
+    return ShortRun{1 + radius, true, true};
   });
-  EXPECT_FALSE(winner);
+  EXPECT_EQ(*winner, 1e-3);
+  EXPECT_EQ(tried.size(), 1u);
+}
+
+TEST(RadiusForALength, EndsWhenAskedTo) {
+  for (int last = 1; last < 5; ++last) {
+    int runs = 0;
+    const auto winner = radius_that_gains(3e-3, 1, [&](double, RunLength) -> std::optional<ShortRun> {
+      if (++runs == last) return std::nullopt;
+      return ShortRun{1.5, true};
+    });
+    EXPECT_FALSE(winner);
+    EXPECT_EQ(runs, last);
+  }
 }
 
 TEST(RadiusRace, EndsWhenAskedTo) {
