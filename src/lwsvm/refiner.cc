@@ -16,27 +16,14 @@ constexpr double kLeastGainOfAPass = 0.005;
 // Without passes: F fell by less than this in so many moves.
 constexpr double kLeastGain = 0.003;
 constexpr std::size_t kGainWindow = 8;
-// Below so many validation samples, accuracy is too coarse to tell networks apart: the loss does.
-constexpr std::int64_t kFewSamples = 1000;
-// So many standard errors below the highest validation accuracy a network counts as no worse.
-constexpr double kChance = 0.5;
-
 void check_labels(const SampleSource& source, int classes, std::string_view part) {
   for (std::int64_t i = 0; i < source.size(); ++i)
     if (const std::int32_t label = source.label(i); label < 0 || label >= classes)
       fail("refine", "{} sample {} has label {}, but the network has {} classes", part, i, label, classes);
 }
 
-std::vector<double> flat(const NetworkQuality& q) {
-  return {q.objective, q.train_loss, q.train_accuracy, q.val_accuracy, q.val_loss};
-}
-
 std::vector<int> opened_layers(const Graph& graph, const RefineOptions& options) {
   return options.layers.empty() ? refinable_layers(graph) : options.layers;
-}
-
-NetworkQuality quality_of(std::span<const double> values) {
-  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 }  // namespace
@@ -75,6 +62,7 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
       validation_samples_(sum(team, validation ? validation->size() : std::int64_t{0})),
       train_samples_(sum(team, train.size())),
       validation_(validation_samples_ > 0 ? validation : nullptr),
+      best_(validation_samples_, in_turn()),
       chooser_(layers_.size()) {
   options_.validate();
   options_.centre = {};  // the regulariser has it
@@ -225,8 +213,8 @@ void Refiner::begin() {
          "the network's objective is not a finite number: its scores are too large for float32; check the "
          "normalisation of the input");
   if (!start_is_known_) set_evaluation_seconds(of_first(team_, watch.seconds()));
-  current_ = best_ = most_accurate_ = start_;
-  start_parameters_ = best_parameters_ = graph_.parameters();
+  current_ = start_;
+  best_.begin(start_, graph_.parameters());
   pass_start_objective_ = current_.objective;
   started_ = true;
 }
@@ -306,48 +294,8 @@ void Refiner::take_stock(MoveResult& result) {
   chooser_.count(move_, update.before - update.after, update.work);
   objectives_.push_back(current_.objective);
   if (options_.mode == RefineMode::paper) return;  // which looks at the ends of passes
-  const bool most_accurate = is_better(current_, most_accurate_);
+  const bool most_accurate = best_.consider(current_, graph_.parameters(), moves_);
   if (!in_turn()) since_best_ = most_accurate ? 0 : since_best_ + 1;
-  if (most_accurate) most_accurate_ = current_;
-  if (is_to_be_kept(current_)) remember_best();
-}
-
-// The networks that validation cannot tell from the most accurate one are as good on new data as far as
-// anybody knows: of these the one with the lowest F. (Of many networks the one with the highest accuracy owes
-// part of that to chance, and the more so the more alike they are.) None that is less accurate than the
-// start.
-bool Refiner::is_to_be_kept(const NetworkQuality& network) const {
-  if (!validation_ || validation_samples_ < kFewSamples || in_turn()) return is_better(network, best_);
-  const double wrong = 1 - most_accurate_.val_accuracy;
-  const double chance = std::sqrt(wrong * (1 - wrong) / static_cast<double>(validation_samples_));
-  const double least = std::max(start_.val_accuracy, most_accurate_.val_accuracy - kChance * chance);
-  if (network.val_accuracy < least) return false;
-  return best_.val_accuracy < least || network.objective < best_.objective;
-}
-
-void Refiner::remember_best() {
-  best_ = current_;
-  best_parameters_ = graph_.parameters();
-  best_move_ = moves_;
-}
-
-// By validation accuracy, ties by validation loss, or by the loss alone where the samples are few; without a
-// validation part by F.
-bool Refiner::is_better(const NetworkQuality& a, const NetworkQuality& b) const {
-  if (validation_) {
-    if (validation_samples_ >= kFewSamples && a.val_accuracy != b.val_accuracy)
-      return a.val_accuracy > b.val_accuracy;
-    if (a.val_loss != b.val_loss) return a.val_loss < b.val_loss;
-  }
-  return a.objective < b.objective;
-}
-
-// By more than chance would make of it: a standard error of the accuracy, or a tenth of the loss where the
-// samples are few.
-bool Refiner::is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const {
-  if (validation_samples_ < kFewSamples) return a.val_loss < 0.9 * b.val_loss;
-  const double variance = b.val_accuracy * (1 - b.val_accuracy);
-  return a.val_accuracy > b.val_accuracy + std::sqrt(variance / static_cast<double>(validation_samples_));
 }
 
 std::optional<RefineEnd> Refiner::reason_to_end() {
@@ -368,9 +316,9 @@ std::optional<RefineEnd> Refiner::reason_to_end() {
 // The layers have had their turns; a reason if it was the last time.
 std::optional<RefineEnd> Refiner::finish_pass() {
   ++pass_;
-  const bool fell = validation_ && current_.val_accuracy < best_.val_accuracy;
+  const bool fell = validation_ && current_.val_accuracy < best_.quality().val_accuracy;
   since_best_ = fell ? since_best_ + 1 : 0;
-  if (is_to_be_kept(current_)) remember_best();
+  if (options_.mode == RefineMode::paper) best_.consider(current_, graph_.parameters(), moves_);
   const double gained = pass_start_objective_ - current_.objective;
   const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
@@ -383,9 +331,9 @@ void Refiner::keep_chosen(double seconds_left) {
   if (!started_) return;
   if (sweeper_) sweeper_->step_back();
   if (options_.keep == Keep::last) return;
-  graph_.parameters() = best_parameters_;
-  current_ = best_;
-  if (validation_ && best_move_ > 0 && options_.mode != RefineMode::paper) search_line(seconds_left);
+  graph_.parameters() = best_.parameters();
+  current_ = best_.quality();
+  if (validation_ && best_.move() > 0 && options_.mode != RefineMode::paper) search_line(seconds_left);
 }
 
 // Networks between the start and the best one can be better on new data than its end [WIK22]. F is higher
@@ -397,51 +345,45 @@ void Refiner::search_line(double seconds_left) {
       float* w = graph_.parameters().data() + layer.range.begin;
       for (std::int64_t i = 0; i < layer.range.size; ++i) {
         const auto at = static_cast<std::size_t>(layer.range.begin + i);
-        const double from = start_parameters_[at], to = best_parameters_[at];
+        const double from = best_.start_parameters()[at], to = best_.parameters()[at];
         w[i] = static_cast<float>(from + share * (to - from));
       }
       if (options_.as_stored) options_.as_stored(layer.node, {w, static_cast<std::size_t>(layer.range.size)});
     }
   };
-  NetworkQuality best = best_;
   for (const double share : {0.75, 0.5}) {
     if (of_first(team_, seconds_left - watch.seconds()) < evaluation_seconds_) break;
     put(share);
     const LossSums validation = evaluator_->evaluate(*validation_, loss_);
-    NetworkQuality found = best_;
+    NetworkQuality found = best_.quality();
     found.val_accuracy = validation.accuracy();
     found.val_loss = validation.mean_loss();
-    if (!is_clearly_better(found, best)) break;
+    if (!best_.is_clearly_better(found, current_)) break;
     const LossSums training = evaluator_->evaluate(judged(), loss_);
     found.objective = evaluator_->objective(training, regulariser_);
     if (!(found.objective < start_.objective)) break;
     found.train_loss = training.mean_loss();
     found.train_accuracy = training.accuracy();
-    best = found;
+    current_ = found;
     kept_share_ = share;
   }
   put(kept_share_);
-  if (kept_share_ == 1) graph_.parameters() = best_parameters_;
-  current_ = best;
+  if (kept_share_ == 1) graph_.parameters() = best_.parameters();
 }
 
 void Refiner::save(Checkpoint& checkpoint) const {
   checkpoint.put_view("refine.parameters", std::span<const float>(graph_.parameters()));
-  checkpoint.put_view("refine.best_parameters", std::span<const float>(best_parameters_));
   checkpoint.put_view("refine.centre", std::span<const float>(regulariser_.centre()));
-  checkpoint.put("refine.start", flat(start_));
   checkpoint.put("refine.current", flat(current_));
-  checkpoint.put("refine.best", flat(best_));
-  checkpoint.put("refine.most_accurate", flat(most_accurate_));
+  best_.save(checkpoint);
   checkpoint.put("refine.mu", mu_);
   checkpoint.put("refine.reals", std::vector<double>{pass_start_objective_, seconds_, evaluation_seconds_});
   checkpoint.put("refine.dual_bytes", std::vector<std::uint64_t>{dual_bytes_});
-  checkpoint.put_view("refine.start_parameters", std::span<const float>(start_parameters_));
   checkpoint.put("refine.objectives", objectives_);
   checkpoint.put("refine.moves", chooser_.save());
   checkpoint.put("refine.counts",
                  std::vector<std::int32_t>{started_, pass_, static_cast<std::int32_t>(layer_index_),
-                                           best_move_, updates_, rejected_, rises_, updater().is_open(),
+                                           best_.move(), updates_, rejected_, rises_, updater().is_open(),
                                            end_ ? 1 + static_cast<std::int32_t>(*end_) : 0, since_best_,
                                            moves_, static_cast<std::int32_t>(move_)});
   if (sweeper_) sweeper_->save(checkpoint);
@@ -475,15 +417,10 @@ void Refiner::restore_with(Checkpoint checkpoint, std::optional<Checkpoint> own)
 bool Refiner::restore_common(Checkpoint& checkpoint) {
   std::ranges::copy(checkpoint.get<float>("refine.parameters", graph_.parameters().size()),
                     graph_.parameters().begin());
-  best_parameters_ = checkpoint.take<float>("refine.best_parameters");
-  start_parameters_ = checkpoint.take<float>("refine.start_parameters");
   objectives_ = checkpoint.take<double>("refine.objectives");
   chooser_.restore(checkpoint.get<double>("refine.moves", chooser_.save().size()));
   restore_centre(checkpoint);
-  start_ = quality_of(checkpoint.get<double>("refine.start", 5));
-  current_ = quality_of(checkpoint.get<double>("refine.current", 5));
-  best_ = quality_of(checkpoint.get<double>("refine.best", 5));
-  most_accurate_ = quality_of(checkpoint.get<double>("refine.most_accurate", 5));
+  current_ = quality_of(checkpoint.get<double>("refine.current", kQualityNumbers));
   std::ranges::copy(checkpoint.get<double>("refine.mu", mu_.size()), mu_.begin());
   const auto reals = checkpoint.get<double>("refine.reals", 3);
   pass_start_objective_ = reals[0];
@@ -494,7 +431,8 @@ bool Refiner::restore_common(Checkpoint& checkpoint) {
   started_ = counts[0] != 0;
   pass_ = counts[1];
   layer_index_ = static_cast<std::size_t>(counts[2]);
-  best_move_ = counts[3];
+  best_.restore(checkpoint, counts[3]);
+  start_ = best_.start();
   updates_ = counts[4];
   rejected_ = counts[5];
   rises_ = counts[6];

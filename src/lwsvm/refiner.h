@@ -9,8 +9,7 @@
 //
 // With Moves::layers every layer in turn, output to input: a pass, as in the paper. The objective F is lower
 // after every accepted move: checked, every time, by the evaluator that also reports it. After every move the
-// network is looked at on the validation part, and the best one seen is kept: of those that are as accurate
-// there as the most accurate one, but for chance, the one with the lowest F.
+// network is looked at on the validation part, and the best one seen is kept (best_network.h).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include "base/sample_source.h"
 #include "base/sample_subset.h"
 #include "engine/threads.h"
+#include "lwsvm/best_network.h"
 #include "lwsvm/frozen_prefix.h"
 #include "lwsvm/layer_updater.h"
 #include "lwsvm/moves.h"
@@ -67,7 +67,7 @@ class Refiner {
   }  // of what is in the graph, unless stopped in a move
   const std::vector<int>& layers() const { return layers_; }
   int pass() const { return pass_; }
-  int best_move() const { return best_move_; }       // 0: the start
+  int best_move() const { return best_.move(); }     // 0: the start
   double kept_share() const { return kept_share_; }  // of the way from the start to the best network
   int updates() const { return updates_; }
   int rejected() const { return rejected_; }
@@ -100,10 +100,6 @@ class Refiner {
   double passes_left(RefineObserver& observer) const;
   std::optional<MoveResult> update_layer(RefineObserver& observer);
   void take_stock(MoveResult& result);
-  void remember_best();
-  bool is_to_be_kept(const NetworkQuality& network) const;
-  bool is_better(const NetworkQuality& a, const NetworkQuality& b) const;
-  bool is_clearly_better(const NetworkQuality& a, const NetworkQuality& b) const;
   std::optional<RefineEnd> reason_to_end();
   std::optional<RefineEnd> finish_pass();
   void restore_centre(Checkpoint& checkpoint);
@@ -127,7 +123,8 @@ class Refiner {
   const SampleSource* train_;            // values of that node
   std::int64_t validation_samples_ = 0;  // of all ranks, as the next
   std::int64_t train_samples_ = 0, judged_samples_ = 0;
-  const SampleSource* validation_;      // null: none
+  const SampleSource* validation_;  // null: none
+  BestNetwork best_;
   std::optional<SampleSubset> judged_;  // what F is taken over, if not all of train_
   std::optional<Evaluator> evaluator_;
   std::unique_ptr<Features> features_;                     // null: none are kept
@@ -147,11 +144,6 @@ class Refiner {
   std::size_t layer_index_ = 0;  // whose turn it is, when the layers take turns
   double pass_start_objective_ = 0;
   std::vector<double> mu_;  // per layer
-  std::vector<float> best_parameters_;
-  std::vector<float> start_parameters_;
-  NetworkQuality best_;           // to be kept
-  NetworkQuality most_accurate_;  // on the validation part, ties by loss
-  int best_move_ = 0;
   double kept_share_ = 1;
   int since_best_ = 0;              // moves, or passes, since there was a better network
   std::vector<double> objectives_;  // after each of the last moves
