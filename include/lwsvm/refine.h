@@ -33,7 +33,7 @@ struct RefineSettings {
                          // else zero for networks of lwsvm and start for others
   std::optional<double> mu{};     // fixes the proximal weight; absent: adapted
   std::string moves = "auto";     // auto, layers or sweeps
-  std::optional<int> passes{};    // absent: 10, or with a time limit any number
+  std::optional<int> passes{};    // absent: 10, of few samples more; with a time limit any number
   std::optional<int> patience{};  // absent: 12 moves (1 pass with layers), or with a time limit any number
   double gap = 0.4;               // relative, at which a layer's solve ends
   int max_epochs = 50;            // of one layer's solve

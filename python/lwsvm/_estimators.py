@@ -197,7 +197,7 @@ class PiecewiseLinearClassifier(_Classifier):
 
     - arch: "dense64-relu", "conv12x5-relu-pool2-dense64-relu", ... (`lwsvm train --help` has the grammar)
     - epochs: of training before it is refined; solver: "dfw" has no learning rate either, "adam", "adadelta", ...
-    - passes: of refining, at most; time_limit: of that, in seconds or as "10m"
+    - passes: of refining, at most (default: 10, of few samples more); time_limit: of that, in seconds or as "10m"
     - lam: weight of the regulariser. Default: 0.001
     - validation: share or count of samples that judge every move
     - image_shape: of the samples, such as (1, 28, 28), where X has a row of pixels per sample. X may also have 3 or 4 axes
@@ -217,7 +217,7 @@ class PiecewiseLinearClassifier(_Classifier):
         self,
         arch: str = "dense64-relu",
         *,
-        passes: int = 2,
+        passes: int | None = None,
         epochs: int = 10,
         solver: str = "adam",
         lam: float | None = None,

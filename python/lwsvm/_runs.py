@@ -114,7 +114,7 @@ def refine(
 
     - validation: a share (0.1) or a count of samples to split off, or a pair (x_val, y_val). Default: as the command line
     - test: a pair, which only the report looks at
-    - time_limit: seconds, or "10m"; passes: at most so many. Default: 10 passes
+    - time_limit: seconds, or "10m"; passes: at most so many. Default: 10 passes, of few samples more
     - layers: names, with * and ?; `Network.layers` tells them
     - lam: weight of the regulariser, or "auto": by validation accuracy. Default: the network's
     - normalize, or scale, mean and std: from the samples to the network's input. Default: as the file says, else by trying

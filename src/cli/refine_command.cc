@@ -99,8 +99,8 @@ Command add_refine(CLI::App& app, Common& common) {
       ->capture_default_str();
   sub->add_option(
       "--passes", settings.passes,
-      "passes over the layers, and in sweeps over the samples, at most (default: 10; with a time limit any "
-      "number)");
+      "passes over the layers, and in sweeps over the samples, at most (default: 10, or as many as it takes "
+      "to see 500,000 samples, if that is not too much work; with a time limit any number)");
   sub->add_option("--patience", settings.patience,
                   "moves in a row without a better network by validation until it stops (default: 12, or any "
                   "number with a time limit); with "

@@ -120,6 +120,17 @@ std::vector<int> chosen_layers(const std::string& text, const Model& model, Mess
   return layers;
 }
 
+int usual_passes(const Graph& graph, const RefineOptions& options, std::int64_t samples) {
+  constexpr int passes = 10;
+  if (options.moves == Moves::layers || options.mode == RefineMode::paper) return passes;
+  constexpr double enough = 500'000;  // samples
+  constexpr double flops = 1e13;      // but no more than that, about a minute or two of one core
+  const double affordable = flops / (3 * static_cast<double>(graph.flops()));
+  const double wanted =
+      std::min(enough, affordable) / static_cast<double>(std::max<std::int64_t>(1, samples));
+  return std::max(passes, static_cast<int>(std::ceil(wanted)));
+}
+
 std::optional<double> given_lambda(const char* place, const std::string& text) {
   if (text.empty() || text == "auto") return std::nullopt;
   char* end = nullptr;

@@ -18,6 +18,10 @@ namespace lwsvm::run {
 // others, why not.
 std::vector<int> chosen_layers(const std::string& text, const Model& model, Messages& terminal);
 
+// How many where neither they nor the time are limited: ten, or with few samples as many as sweeps need to
+// get somewhere.
+int usual_passes(const Graph& graph, const RefineOptions& options, std::int64_t samples);
+
 // A number, or none where it is to be chosen. Throws Error.
 std::optional<double> given_lambda(const char* place, const std::string& text);
 

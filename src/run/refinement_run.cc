@@ -119,8 +119,7 @@ RefineOptions refine_options(const RefineJob& job, const Model& model, Messages&
   options.moves = pick<Moves>(
       "moves", job.moves, {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
   // With a time limit the time is used: the best network is kept in any case.
-  constexpr int passes = 10, patience = 12;
-  if (!options.passes && job.time_limit.empty()) options.passes = passes;
+  constexpr int patience = 12;
   if (!options.patience && job.time_limit.empty() && options.moves != Moves::layers)
     options.patience = patience;
   options.search =
@@ -301,6 +300,8 @@ Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model
   RefineOptions options = refine_options(job, model, messages);
   Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
   options.centre = std::move(centre.weights);
+  if (!options.passes && job.time_limit.empty())
+    options.passes = usual_passes(model.graph, options, task.training.size() / task.training.copies());
   if (centre.at_start && !centre.file.empty())
     found.centre_file = fs::absolute(centre.file).lexically_normal().string();
   if (!saved && team.is_alone())
