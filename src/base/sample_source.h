@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace lwsvm {
 
@@ -18,6 +19,8 @@ class SampleSource {
   virtual std::int32_t label(std::int64_t index) const = 0;
   // Writes one sample in channels_first order; called by several threads at once, allocates nothing.
   virtual void read(std::int64_t index, float* target) const = 0;
+  // These are read next: whoever has them on a disk may begin to fetch them.
+  virtual void expect(std::span<const std::int32_t> /*samples*/) const {}
 };
 
 }  // namespace lwsvm

@@ -13,6 +13,7 @@ class LayerFeatures final : public FeatureRows {
   std::int64_t width() const override { return inputs_.size(0); }
   const float* rows(std::span<const std::int32_t> samples, std::span<float> buffer) override {
     const auto size = static_cast<std::size_t>(width());
+    inputs_.expect(samples);
     for_layer_chunks(samples, threads_,
                      [&](std::size_t first, std::span<const std::int32_t> part, int worker) {
                        inputs_.fetch_inputs(part, buffer.data() + first * size, worker);

@@ -32,6 +32,10 @@ class LayerInputs {
 
   // Part `p` of each sample to targets[p], sample after sample. At most `chunk` samples; called by workers.
   void fetch(std::span<const std::int32_t> samples, std::span<float* const> targets, int worker);
+  // They are fetched next.
+  void expect(std::span<const std::int32_t> samples) const {
+    if (!cached_) source_.expect(samples);
+  }
   // z alone.
   void fetch_inputs(std::span<const std::int32_t> samples, float* target, int worker);
 

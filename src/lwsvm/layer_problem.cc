@@ -4,6 +4,7 @@
 
 #include "dc/tail.h"
 #include "lwsvm/layer_chunks.h"
+#include "lwsvm/layer_memory.h"
 #include "lwsvm/layer_models.h"
 #include "lwsvm/tail_runner.h"
 #include "ssvm/frank_wolfe.h"
@@ -107,7 +108,8 @@ std::uint64_t LayerProblem::cache_bytes() const {
 // with gaps of 0.0008, 0.02, 0.3, 4, 70 and 290): beyond one the labels alone are the better model.
 int automatic_free_layers(const Graph& network, int open_node, std::int64_t samples, std::uint64_t memory) {
   const Node& open = network.node(open_node);
-  const bool fits = slope_bytes_for(samples, element_count(open.shape)) <= memory / 2;
+  const std::uint64_t slopes = slope_bytes_for(samples, element_count(open.shape)), dual = slopes;
+  const bool fits = slopes + dual + weight_bytes(network, open_node) <= memory;
   const int count = free_layer_count(network, open_node);
   return open.layer->kind() == LayerKind::dense && fits && count == 1 ? count : 0;
 }

@@ -53,7 +53,8 @@ struct RefineOptions {
   const SampleSource* sweep_samples = nullptr;
 
   // The values that the training samples (or those for validation) have at a node before all opened layers,
-  // where somebody has them; null or empty: they are computed, once ...
+  // where somebody has them, in memory or, where they would take more than half of it, in a file; null or
+  // empty: they are computed, once and if they fit ...
   std::function<std::unique_ptr<SampleSource>(int node, bool training)> prefix;
   bool keep_prefix = true;  // ... unless there is no time for that
 

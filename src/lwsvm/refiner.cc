@@ -123,7 +123,8 @@ Refiner::Refiner(Graph& graph, const SampleSource& train, const SampleSource* va
   for (int node : layers_) mu_.push_back(updater_->initial_mu(node));
 }
 
-// It may take half of the memory; the layer problems get the rest.
+// It may take half of the memory; the layer problems get the rest. Values that somebody keeps in a file take
+// none.
 void Refiner::keep_frozen_prefix() {
   const bool wanted = options_.keep_prefix && !options_.sweep_samples;
   const int node = wanted ? frozen_prefix(graph_, layers_) : -1;
@@ -131,20 +132,24 @@ void Refiner::keep_frozen_prefix() {
   const std::int64_t samples =
       largest(team_, train_->size() + (validation_ ? validation_->size() : 0));  // all do the same
   const std::uint64_t bytes = PrefixSource::bytes_for(graph_, node, samples);
-  if (bytes > options_.memory / 2) return;
-  options_.memory -= bytes;
-  from_ = node;
+  const bool fits = bytes <= options_.memory / 2;
   const auto run_once = [&](const SampleSource& source, bool training) -> std::unique_ptr<SampleSource> {
     if (options_.prefix)
       if (std::unique_ptr<SampleSource> known = options_.prefix(node, training)) return known;
+    if (!fits) return nullptr;
     auto values = std::make_unique<PrefixSource>(graph_, node, source);
     values->compute(graph_, threads_);
     return values;
   };
-  train_prefix_ = run_once(*train_, true);
+  std::unique_ptr<SampleSource> train = run_once(*train_, true);
+  std::unique_ptr<SampleSource> validation = train && validation_ ? run_once(*validation_, false) : nullptr;
+  if (!train || (validation_ && !validation)) return;
+  if (fits) options_.memory -= bytes;
+  from_ = node;
+  train_prefix_ = std::move(train);
   train_ = train_prefix_.get();
   if (!validation_) return;
-  validation_prefix_ = run_once(*validation_, false);
+  validation_prefix_ = std::move(validation);
   validation_ = validation_prefix_.get();
 }
 

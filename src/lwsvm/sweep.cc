@@ -279,6 +279,7 @@ double Sweeper::differentiate(std::span<const std::int32_t> order, std::int64_t 
                      end = own * (position + size) / pass_size();
   const auto batch = order.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   LossSums sums;
+  samples_.expect(batch);
   if (!batch.empty()) sums = runner_.differentiate(samples_, batch, smoothed_loss_, 0, delta_);
   if (context_.team.is_alone()) return sums.mean_loss();
 

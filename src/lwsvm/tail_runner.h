@@ -32,6 +32,7 @@ class TailRunner {
   // visit(first position, samples of the chunk, worker) over chunks of `samples`.
   template <typename Visit>
   void for_chunks(std::span<const std::int32_t> samples, const Visit& visit) const {
+    inputs_.expect(samples);
     for_layer_chunks(samples, threads_, visit);
   }
 

@@ -74,6 +74,24 @@ std::uint32_t crc_of(std::uint32_t before, const void* data, std::size_t bytes) 
   return static_cast<std::uint32_t>(::crc32_z(before, static_cast<const unsigned char*>(data), bytes));
 }
 
+bool is_whole(const RowFile& file, const FeatureHeader& wanted, std::uint64_t bytes) {
+  FeatureHeader header{};
+  file.read(kCacheHead, &header, sizeof header);
+  if (std::memcmp(&header, &wanted, sizeof header) != 0) return false;
+  std::uint32_t crc = crc_of(0, &header, sizeof header), stored = 0;
+  std::vector<char> part(std::size_t{1} << 20);
+  std::uint64_t at = kCacheHead + sizeof header;
+  const std::uint64_t end = at + bytes;
+  while (at < end) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(part.size(), end - at));
+    file.read(at, part.data(), size);
+    crc = crc_of(crc, part.data(), size);
+    at += size;
+  }
+  file.read(end, &stored, sizeof stored);
+  return stored == crc;
+}
+
 // Writes rows as they come, and the sum at the end.
 class FeatureFile {
  public:
@@ -174,18 +192,13 @@ bool FeatureStore::open_file(const FeatureOptions& options, const fs::path& path
   const FeatureHeader header = header_for(options, rows_, width_);
   const std::size_t expected = kCacheHead + sizeof header + bytes() + sizeof(std::uint32_t);
   if (fs::file_size(path, ignored) != expected || ignored) return false;
-  std::unique_ptr<const MappedFile> file;
+  std::unique_ptr<const RowFile> file;
   try {
-    file = std::make_unique<const MappedFile>(path);
+    file = std::make_unique<const RowFile>(path);
   } catch (const Error&) {
     return false;
   }
-  if (file->bytes().size() != expected) return false;
-  const std::uint8_t* begin = file->bytes().data() + kCacheHead;
-  const std::size_t checked = sizeof header + bytes();
-  std::uint32_t stored = 0;
-  std::memcpy(&stored, begin + checked, sizeof stored);
-  if (std::memcmp(begin, &header, sizeof header) != 0 || crc_of(0, begin, checked) != stored) return false;
+  if (file->size() != expected || !is_whole(*file, header, bytes())) return false;
   CacheFolder::touch(path);
   file_ = std::move(file);
   if (static_cast<std::uint64_t>(rows_ * width_) * sizeof(float) > options.memory) return true;
@@ -251,17 +264,31 @@ void FeatureStore::read(std::int64_t row, float* target) const {
     std::copy_n(values_.data() + row * width_, width_, target);
     return;
   }
-  const std::uint8_t* at = file_->bytes().data() + kCacheHead + sizeof(FeatureHeader) +
-                           static_cast<std::size_t>(row * width_) * (half_ ? 2 : 4);
-  if (!half_) {
-    std::memcpy(target, at, static_cast<std::size_t>(width_) * sizeof(float));
-    return;
+  if (!half_) return file_->read(place(row), target, row_bytes());
+  constexpr std::int64_t kPart = 8192;
+  std::uint16_t halves[kPart];
+  for (std::int64_t j = 0; j < width_; j += kPart) {
+    const std::int64_t count = std::min(kPart, width_ - j);
+    file_->read(place(row) + 2 * static_cast<std::uint64_t>(j), halves, static_cast<std::size_t>(2 * count));
+    std::transform(halves, halves + count, target + j, from_half);
   }
-  for (std::int64_t j = 0; j < width_; ++j) {
-    std::uint16_t half = 0;
-    std::memcpy(&half, at + 2 * j, sizeof half);
-    target[j] = from_half(half);
-  }
+}
+
+std::uint64_t FeatureStore::place(std::int64_t row) const {
+  return kCacheHead + sizeof(FeatureHeader) + static_cast<std::uint64_t>(row) * row_bytes();
+}
+
+void FeatureStore::expect(std::span<const std::int32_t> rows) const {
+  if (!file_) return;
+  for (const std::int32_t row : rows) file_->expect(place(row), row_bytes());
+}
+
+void FeatureView::expect(std::span<const std::int32_t> samples) const {
+  if (!store_.in_file()) return;
+  std::vector<std::int32_t> rows;
+  rows.reserve(samples.size());
+  for (const std::int32_t sample : samples) rows.push_back(rows_[static_cast<std::size_t>(sample)]);
+  store_.expect(rows);
 }
 
 }  // namespace lwsvm::run

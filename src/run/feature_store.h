@@ -7,8 +7,10 @@
 // one, that the next command finds again (base/cache_folder.h):
 //
 //   the cache's head
-//   "LWSVMFEA"  u32 version  u32 bytes per number (4 or 2)  u64 samples  u64 numbers per sample  64 bytes of
-//   key the numbers, row by row u32 CRC-32 of everything before it
+//   "LWSVMFEA"  u32 version  u32 bytes per number (4 or 2)  u64 samples  u64 numbers per sample
+//   64 bytes of key
+//   the numbers, row by row
+//   u32 CRC-32 of everything before it but the cache's head
 //
 // A file that is cut off, damaged, of another version or another key is made anew.
 #pragma once
@@ -22,7 +24,7 @@
 #include <vector>
 
 #include "base/cache_folder.h"
-#include "base/mapped_file.h"
+#include "base/row_file.h"
 #include "base/sample_source.h"
 #include "data/augment.h"
 #include "data/dataset.h"
@@ -77,16 +79,20 @@ class FeatureStore {
   bool in_file() const { return file_ != nullptr; }  // else in memory
   std::uint64_t bytes() const;
   void read(std::int64_t row, float* target) const;
+  void expect(std::span<const std::int32_t> rows) const;  // they are read next
 
  private:
   bool open_file(const FeatureOptions& options, const std::filesystem::path& path);
   void compute(const Graph& network, int node, const SampleSource& samples, const FeatureOptions& options,
                const Threads& threads);
 
+  std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(width_) * (half_ ? 2 : 4); }
+  std::uint64_t place(std::int64_t row) const;
+
   std::int64_t rows_, width_;
   bool found_ = false, half_ = false;
-  AlignedBuffer<float> values_;             // in memory
-  std::unique_ptr<const MappedFile> file_;  // or here
+  AlignedBuffer<float> values_;          // in memory
+  std::unique_ptr<const RowFile> file_;  // or here
 };
 
 // Some rows of a store as samples.
@@ -100,6 +106,7 @@ class FeatureView final : public SampleSource {
   std::int64_t copies() const override { return copies_; }
   std::int32_t label(std::int64_t index) const override { return all_.label(at(index)); }
   void read(std::int64_t index, float* target) const override { store_.read(at(index), target); }
+  void expect(std::span<const std::int32_t> samples) const override;
 
  private:
   std::int64_t at(std::int64_t index) const { return rows_[static_cast<std::size_t>(index)]; }

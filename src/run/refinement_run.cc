@@ -130,6 +130,7 @@ RefineOptions refine_options(const RefineJob& job, const Model& model, Messages&
       pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
   options.memory = parse_bytes(job.memory, "memory");
   keep_sweeps_within_memory(model.graph, options, messages);
+  tell_of_layers_beyond_memory(model.graph, options, messages);
   return options;
 }
 

@@ -28,4 +28,18 @@ void keep_sweeps_within_memory(const Graph& network, RefineOptions& options, Mes
                 memory);
 }
 
+void tell_of_layers_beyond_memory(const Graph& network, const RefineOptions& options, Messages& messages) {
+  if (options.moves == Moves::sweeps) return;
+  for (const int node : options.layers) {
+    const std::uint64_t bytes = weight_bytes(network, node);
+    if (bytes > options.memory)
+      messages.line(
+          "layer '{}' will take {} while it is open, for buffers of its weights' size alone: more than the "
+          "{} "
+          "that --memory leaves it",
+          network.node(node).name, format_bytes(static_cast<double>(bytes)),
+          format_bytes(static_cast<double>(options.memory)));
+  }
+}
+
 }  // namespace lwsvm::run

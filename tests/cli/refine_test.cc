@@ -312,6 +312,8 @@ TEST(RefineMemory, ATightOneChangesTheTimeNotTheResult) {
   const Arguments dense{"--layers", "dense1,svm"};
   const Result roomy = refine("roomy", dense), tight = refine("tight", dense + Arguments{"--memory", "1K"});
   ASSERT_EQ(tight.exit_code, 0) << tight.err;
+  EXPECT_THAT(tight.err, testing::HasSubstr("layer 'dense1' will take "));
+  EXPECT_THAT(roomy.err, testing::Not(testing::HasSubstr("will take ")));
   EXPECT_EQ(tight.value()["objective"], roomy.value()["objective"]);
   EXPECT_TRUE(read_file(folder / "tight.onnx") == read_file(folder / "roomy.onnx"));
   const Result all = refine("all", {"--memory", "1K"});

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "dc/tail.h"
 #include "net/evaluator.h"
-#include "networks.h"
+#include "refinements.h"
 
 namespace lwsvm {
 namespace {
@@ -52,6 +54,55 @@ TEST(FrozenPrefix, EndsBeforeTheForkOfAResidualBlock) {
   EXPECT_EQ(frozen_prefix(graph, std::span(&inner, 1)), fork);
   const std::vector<int> both{*graph.find("conv1"), inner};
   EXPECT_EQ(frozen_prefix(graph, both), -1) << "nothing but the image lies before both";
+}
+
+// How often samples are read.
+class CountingSource final : public SampleSource {
+ public:
+  explicit CountingSource(const SampleSource& source) : source_(source) {}
+  std::int64_t size() const override { return source_.size(); }
+  std::int32_t label(std::int64_t index) const override { return source_.label(index); }
+  void read(std::int64_t index, float* target) const override {
+    ++count_;
+    source_.read(index, target);
+  }
+  std::int64_t count() const { return count_; }
+
+ private:
+  const SampleSource& source_;
+  mutable std::atomic<std::int64_t> count_ = 0;
+};
+
+// As where its values lie in a file.
+TEST(FrozenPrefix, ThatSomebodyElseKeepsIsUsedHoweverLittleMemoryThereIs) {
+  const Threads threads(2);
+  const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
+  Graph first = chain_net(3), second = chain_net(3);
+  RefineOptions options = small_options(1e-3, Moves::automatic);
+  options.layers = {first.scores()};
+  options.memory = 1000;
+  const auto refined = [&](Graph& graph) {
+    const CountingSource counted(train);
+    Refiner refiner(graph, counted, &validation, zero_one_loss(), options, threads);
+    RefineObserver nobody;
+    refiner.run(nobody);
+    return counted.count();
+  };
+  EXPECT_GT(refined(first), 0);
+
+  Graph as_it_was = chain_net(3);
+  int asked = 0;
+  options.prefix = [&](int node, bool training) {
+    ++asked;
+    const SampleSource& source = training ? train : validation;
+    EXPECT_GT(PrefixSource::bytes_for(as_it_was, node, source.size()), options.memory);
+    auto values = std::make_unique<PrefixSource>(as_it_was, node, source);
+    values->compute(as_it_was, threads);
+    return std::unique_ptr<SampleSource>(std::move(values));
+  };
+  EXPECT_EQ(refined(second), 0) << "the images themselves were read";
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(same_bits(first.parameters(), second.parameters()));
 }
 
 }  // namespace
