@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kGrowthPerMove = 1.1;
 constexpr double kUntriedShare = 0.1;
-constexpr double kLeastShare = 0.02;  // of the best rate: what a move that gained nothing is expected to gain
+constexpr double kMinShare = 0.02;  // of the best rate: what a move that gained nothing is expected to gain
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void MoveChooser::count(std::size_t move, double gain, double work) {
   if (move == kSweep && !record.tried) first_sweep_rate_ = rate;
   // A sweep that was turned down says little about the next one, whose eta is smaller.
   const bool turned_down = move == kSweep && record.tried && !(gain > 0);
-  record = {true, turned_down ? record.rate / 2 : std::max(rate, kLeastShare * best), 0};
+  record = {true, turned_down ? record.rate / 2 : std::max(rate, kMinShare * best), 0};
 }
 
 std::vector<double> MoveChooser::save() const {

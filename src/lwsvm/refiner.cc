@@ -12,9 +12,9 @@
 namespace lwsvm {
 namespace {
 
-constexpr double kLeastGainOfAPass = 0.005;
+constexpr double kMinGainOfAPass = 0.005;
 // Without passes: F fell by less than this in so many moves.
-constexpr double kLeastGain = 0.003;
+constexpr double kMinGain = 0.003;
 constexpr std::size_t kGainWindow = 8;
 void check_labels(const SampleSource& source, int classes, std::string_view part) {
   for (std::int64_t i = 0; i < source.size(); ++i)
@@ -313,7 +313,7 @@ std::optional<RefineEnd> Refiner::reason_to_end() {
     return RefineEnd::validation_fell;
   if (objectives_.size() > kGainWindow) {
     const double before = objectives_[objectives_.size() - 1 - kGainWindow];
-    if (before - current_.objective < kLeastGain * before) return RefineEnd::little_gained;
+    if (before - current_.objective < kMinGain * before) return RefineEnd::little_gained;
   }
   return std::nullopt;
 }
@@ -325,7 +325,7 @@ std::optional<RefineEnd> Refiner::finish_pass() {
   since_best_ = fell ? since_best_ + 1 : 0;
   if (options_.mode == RefineMode::paper) best_.consider(current_, graph_.parameters(), moves_);
   const double gained = pass_start_objective_ - current_.objective;
-  const bool little = gained < kLeastGainOfAPass * pass_start_objective_;
+  const bool little = gained < kMinGainOfAPass * pass_start_objective_;
   pass_start_objective_ = current_.objective;
   if (since_best_ >= options_.patience.value_or(1)) return RefineEnd::validation_fell;
   if (little) return RefineEnd::little_gained;

@@ -15,18 +15,17 @@ namespace {
 // What the seed is used for; each is a stream of its own.
 constexpr std::uint64_t kOrderStream = 201, kProbeStream = 202, kRaceStream = 203, kCopyStream = 204;
 
-constexpr std::int64_t kProbeSamples = 2000, kJudgeSamples = 4000, kLeastJudgeSamples = 500;
+constexpr std::int64_t kProbeSamples = 2000, kJudgeSamples = 4000, kMinJudgeSamples = 500;
 
 // The longer of two short runs takes this part of the batches that there is time for; where these are few, so
-// many, or a greater part.
-constexpr double kRaceShare = 0.03, kGreaterRaceShare = 0.05;
-constexpr double kLeastRaceBatches = 45, kFewestRaceBatches = 12;
-constexpr double kGreatestRaceShare = 0.2;  // of the time, for all short runs
+// many, but no more than a larger part, or twelve.
+constexpr double kRaceShare = 0.03, kRaceBatches = 45, kLargerRaceShare = 0.05, kMinRaceBatches = 12;
+constexpr double kMaxRaceShare = 0.2;  // of the time, for all short runs
 
 // Three sweeps, each three times as long as the last, or one, if the first of three would not be a whole
 // pass. The last one takes what is left but for an update of every layer; but for little, if these would take
 // more than half of it.
-constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kGreatestShare = 0.9, kGreatestLayerShare = 0.5;
+constexpr double kFirstShare = 1.0 / 18, kLengthening = 3, kMaxShare = 0.9, kMaxLayerShare = 0.5;
 constexpr double kSolveShare = 0.02;  // of the time, for an SVM layer
 constexpr double kUsualVisits = 8;    // per sample, of a layer's update
 // A sweep that falls behind its time comes down faster.
@@ -48,13 +47,13 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
 }
 
 const SampleSource& judging_source(const RefineContext& context) {
-  return context.validation && context.validation_samples >= kLeastJudgeSamples ? *context.validation
-                                                                                : context.train;
+  return context.validation && context.validation_samples >= kMinJudgeSamples ? *context.validation
+                                                                              : context.train;
 }
 
 // Of a slow network no more are looked at than F is over.
 std::int64_t judge_samples(const RefineContext& context) {
-  return std::clamp(context.judged_samples, kLeastJudgeSamples, kJudgeSamples);
+  return std::clamp(context.judged_samples, kMinJudgeSamples, kJudgeSamples);
 }
 
 // Of so many samples of all ranks.
@@ -162,7 +161,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
     update.reason = "the objective would have risen";
     set_covered(run.start);
     step_.forget_direction();
-    eta_ = std::max(eta_ / kRadiusStep, kLeastRadius);
+    eta_ = std::max(eta_ / kRadiusStep, kMinRadius);
   }
   if (out_of_time && !came_down) update.reason += ", cut short: time is up";
   update.seconds = run.seconds();
@@ -186,8 +185,7 @@ std::pair<double, bool> Sweeper::next_length(double passes_left) const {
   const bool leaves_room_for_another = kLengthening * wanted < passes_left - wanted;
   if (wanted >= 1 && leaves_room_for_another) return {wanted, false};
   const double layers = context_.options.moves == Moves::automatic ? passes_for_layers() : passes_left;
-  return {layers <= kGreatestLayerShare * passes_left ? passes_left - layers : kGreatestShare * passes_left,
-          true};
+  return {layers <= kMaxLayerShare * passes_left ? passes_left - layers : kMaxShare * passes_left, true};
 }
 
 void Sweeper::begin(std::uint64_t number, double passes_left, double seconds_left) {
@@ -356,13 +354,13 @@ bool Sweeper::find_radius(std::uint64_t number, double passes_left, RefineObserv
   double lowest = at_start;
   const double seconds_at_start = observer.seconds_left();
   const double affordable = passes_left * static_cast<double>(pass_size()) / static_cast<double>(kBatch);
-  const double batches = std::max({kRaceShare * affordable, kFewestRaceBatches,
-                                   std::min(kLeastRaceBatches, kGreaterRaceShare * affordable)});
+  const double batches = std::max(
+      {kRaceShare * affordable, kMinRaceBatches, std::min(kRaceBatches, kLargerRaceShare * affordable)});
   const auto try_radius = [&](double eta, RunLength length) -> std::optional<ShortRun> {
     const double steps = length == RunLength::longer ? batches : batches / kRadiusStep;
     if (!short_run(number, eta, steps, start, observer)) return std::nullopt;
     const LossSums sums = loss_on(judge_);
-    const bool last = observer.seconds_left() < (1 - kGreatestRaceShare) * seconds_at_start;
+    const bool last = observer.seconds_left() < (1 - kMaxRaceShare) * seconds_at_start;
     const ShortRun found{objective_of(sums), constant_answer_.is_beaten_by(sums), last};
     observer.on_race(eta, found.objective);
     if (found.alive && found.objective < lowest) {

@@ -9,7 +9,7 @@ namespace lwsvm {
 namespace {
 
 constexpr double kMeanDecay = 0.9, kSquareDecay = 0.999;
-constexpr float kLeastRoot = 1e-8f;
+constexpr float kMinRoot = 1e-8f;
 constexpr std::int64_t kStepRange = 1 << 14;
 
 struct Products {
@@ -24,7 +24,7 @@ LWSVM_SIMD Products measure(std::int64_t count, float scale, const float* r, con
   for (std::int64_t i = 0; i < count; ++i) {
     const float whole = r[i] + delta[i];
     v[i] = decay * v[i] + (1 - decay) * whole * whole;
-    const float scaled = delta[i] / (std::sqrt(v[i]) * scale + kLeastRoot);
+    const float scaled = delta[i] / (std::sqrt(v[i]) * scale + kMinRoot);
     delta_r += static_cast<double>(scaled * r[i]);
     delta_delta += static_cast<double>(scaled * delta[i]);
   }
@@ -37,7 +37,7 @@ LWSVM_SIMD void move(std::int64_t count, float step, float scale, float gamma, c
   constexpr auto decay = static_cast<float>(kMeanDecay);
   for (std::int64_t i = 0; i < count; ++i) {
     mean[i] = decay * mean[i] + (1 - decay) * (r[i] + gamma * delta[i]);
-    w[i] -= step * mean[i] / (std::sqrt(v[i]) * scale + kLeastRoot);
+    w[i] -= step * mean[i] / (std::sqrt(v[i]) * scale + kMinRoot);
   }
 }
 

@@ -49,7 +49,7 @@ bool Race::enter(double radius) {
 }
 
 bool Race::explore(double from, double factor) {
-  for (double radius = from * factor; radius >= kLeastRadius && radius <= kGreatestRadius; radius *= factor) {
+  for (double radius = from * factor; radius >= kMinRadius && radius <= kMaxRadius; radius *= factor) {
     const double before = best_;
     if (!enter(radius)) return false;
     // On to larger ones while they are clearly better, or lose clearly less; to smaller ones while they are
@@ -116,7 +116,7 @@ std::optional<double> race_for_radius(double objective_at_start, const TryRadius
 std::optional<double> radius_that_gains(double radius, double objective_at_start, const TryRadiusFor& run) {
   const auto gained = [&](const ShortRun& found) { return gain(found, objective_at_start); };
   std::optional<ShortRun> found = run(radius, RunLength::shorter);
-  while (found && gained(*found) > 0 && !found->last && radius * kRadiusStep <= kGreatestRadius) {
+  while (found && gained(*found) > 0 && !found->last && radius * kRadiusStep <= kMaxRadius) {
     const std::optional<ShortRun> larger = run(radius * kRadiusStep, RunLength::shorter);
     if (larger && gained(*larger) <= kClearlyMore * gained(*found)) break;
     found = larger;
@@ -127,7 +127,7 @@ std::optional<double> radius_that_gains(double radius, double objective_at_start
     found = run(radius, RunLength::longer);
     if (!found) return std::nullopt;
     const bool does_no_harm = gained(*found) > -kTolerableLoss * objective_at_start;
-    if (does_no_harm || found->last || radius / kRadiusStep < kLeastRadius) return radius;
+    if (does_no_harm || found->last || radius / kRadiusStep < kMinRadius) return radius;
   }
 }
 

@@ -43,7 +43,7 @@ struct ShortRun {
   bool last = false;  // there is time for no other
 };
 
-constexpr double kLeastRadius = 1e-7, kGreatestRadius = 0.1;
+constexpr double kMinRadius = 1e-7, kMaxRadius = 0.1;
 constexpr double kRadiusStep = 3;  // between radii that are tried, and after a step back
 
 // A run's radius comes down to zero with its progress, as half a cosine: the part that is left of it.

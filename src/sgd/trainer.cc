@@ -20,7 +20,7 @@ constexpr std::uint64_t kProbeStream = 103;
 
 // Frank-Wolfe steps: the race for their radius.
 constexpr std::size_t kProbeSamples = 2000;
-constexpr double kLeastRaceSteps = 50;
+constexpr double kMinRaceSteps = 50;
 constexpr double kRaceShareOfSteps = 0.02;  // of all steps, for each short run
 
 std::vector<ParameterRange> all_trained(const Graph& graph) {
@@ -160,8 +160,8 @@ bool Trainer::find_radius(TrainObserver& observer) {
   const auto on_probe = [&] { return evaluator_.evaluate(probe, loss_); };
   const double all_steps =
       static_cast<double>(options_.epochs) * static_cast<double>(train_.size()) / options_.batch;
-  const auto steps = static_cast<std::int64_t>(std::max(
-      {1.0, kRaceShareOfSteps * std::min(all_steps, 1e9), std::min(kLeastRaceSteps, all_steps / 4)}));
+  const auto steps = static_cast<std::int64_t>(
+      std::max({1.0, kRaceShareOfSteps * std::min(all_steps, 1e9), std::min(kMinRaceSteps, all_steps / 4)}));
   const auto go_back = [&] {
     graph_.parameters() = parameters;
     graph_.statistics() = statistics;
@@ -223,7 +223,7 @@ void Trainer::take_back() {
   graph_.parameters() = epoch_start_.parameters;
   graph_.statistics() = epoch_start_.statistics;
   frank_wolfe_->forget_direction();
-  rate_ = std::max(rate_ / kRadiusStep, kLeastRadius);
+  rate_ = std::max(rate_ / kRadiusStep, kMinRadius);
 }
 
 void Trainer::add_regulariser() {
