@@ -208,9 +208,13 @@ int run(int argc, char** argv) {
   refiner.run(meter);
   for (auto& layer : meter.layers) {
     const int node = *network.find(layer["layer"].get<std::string>());
+    const std::int64_t inputs = element_count(network.node(network.node(node).inputs[0]).shape);
+    const bool kept = layer["cache_bytes"].get<std::uint64_t>() >= bytes_of_floats(samples * inputs);
+    // Forward, and back where there is a gap; what comes before the layer only if its inputs are not kept.
     double flops = 0;
-    for (int i = 0; i < static_cast<int>(network.nodes().size()); ++i)
-      flops += static_cast<double>(network.flops(i)) * (i == node ? 2 : i > node ? 2 : 1);
+    for (int i = kept ? node : 0; i < static_cast<int>(network.nodes().size()); ++i)
+      flops += static_cast<double>(network.flops(i)) * (i >= node ? 2 : 1);
+    layer["inputs_kept"] = kept;
     layer["flops_per_visit"] = flops;
     layer["weight_bytes"] = weight_bytes(network, node);
   }

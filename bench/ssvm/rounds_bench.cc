@@ -44,7 +44,7 @@ toys::Data read_part(const DataSet& set, std::int64_t begin, std::int64_t count)
 
 void solve(Team& team, const DataSet& set, std::int64_t samples, const Settings& settings, int batch,
            const RoundOptions& rounds) {
-  const char* names[] = {"a step per rank", "one step", "average", "careful sum (CoCoA+)"};
+  const char* names[] = {"together", "a step per rank", "one step", "average", "careful sum (CoCoA+)"};
   const Threads threads(1);
   const toys::Data data = read_part(set, part_begin(samples, team.rank(), team.size()),
                                     part_size(samples, team.rank(), team.size()));
@@ -98,8 +98,8 @@ int main(int argc, char** argv) {
   const int ranks = std::atoi(argv[7]);
   solve(alone(), set, samples, settings, 200, {});
   for (int k = 8; k + 2 < argc; k += 3)
-    for (const auto combination :
-         {Combination::steps, Combination::one_step, Combination::average, Combination::careful_sum})
+    for (const auto combination : {Combination::together, Combination::steps, Combination::one_step,
+                                   Combination::average, Combination::careful_sum})
       with_ranks(ranks, [&](Team& team) {
         solve(team, set, samples, settings, std::atoi(argv[k]),
               {combination, std::atoi(argv[k + 1]), std::atof(argv[k + 2])});

@@ -30,7 +30,8 @@ class Team {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::string name() const = 0;  // "host, rank 3": for messages
+  virtual std::string name() const = 0;                      // "host, rank 3": for messages
+  virtual bool is_first_here() const { return is_first(); }  // of the ranks of this machine
   virtual TeamTimes times() const { return {}; }
 
   // Everybody's `mine`, of one size, side by side in rank order.

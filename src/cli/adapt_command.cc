@@ -46,8 +46,14 @@ the data. Everything before it is run once per sample. The new layer is solved e
 
 with lambda from a grid, relative to the mean of ||features||^2, by accuracy in five folds of the training set, twice, or on the
 validation part that comes with the data: the middle of those within a standard error of the best. Then, with --depth auto, all layers of
-the network's last third (by work) are moved by sweeps (see lwsvm refine --help), with F around the network as it was; where that is
-no better by validation, half as many, and so on. If no layer but the new one has changed, that is solved once more with the validation samples.
+the network's last third (by work) are moved by a sweep (see lwsvm refine --help) of as many passes as look at 20,000 samples, within 12 and
+100, with F around the network as it was; where that is no better by validation, half as many, and so on. Of at most 5,000 photos these layers also see copies (--augment flip,crop4; none: they
+do not). What copies that were not asked for lead to is kept if, of the validation photos that one of the two networks is right about and the
+other is not,
+
+  won - lost > 2 sqrt(won + lost).
+
+In the end what was chosen is done once more with the validation samples among those that are learned from.
 
 Delta is 0-1; with --balance (mean count / count of the true class)^(1/2), scaled to a mean of 1: rare classes get
 larger margins.)";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -84,13 +85,23 @@ int complain(int exit_code, const std::string& message) {
   return exit_code;
 }
 
-// Of several ranks one that cannot go on ends all. What all have come upon, such as an option that cannot be,
-// the first one says, and the others are gone before they do.
+// Of several ranks those that cannot go on end all, and the first of them says what is wrong with each. What
+// all have come upon, such as an option that cannot be, is said once.
 int complain_together(int exit_code, const std::string& message) {
-  lwsvm::Team& team = *lwsvm::cli::ranks;
-  if (team.is_alone()) return complain(exit_code, message);
-  if (!team.is_first()) std::this_thread::sleep_for(std::chrono::seconds(1));
-  complain(exit_code, team.is_first() ? message : fmt::format("{}: {}", team.name(), message));
+  if (lwsvm::cli::ranks->is_alone()) return complain(exit_code, message);
+  const lwsvm::Trouble trouble = lwsvm::share_trouble(message);
+  // Whoever is to tell ends this process within moments; if not, it has come to an end itself.
+  if (!trouble.ours_to_tell) std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::vector<std::pair<std::string, std::string>> told;  // message, names
+  for (const auto& [name, their_message] : trouble.ranks) {
+    const auto same = std::ranges::find(told, their_message, &std::pair<std::string, std::string>::first);
+    if (same == told.end())
+      told.emplace_back(their_message, name);
+    else
+      same->second += "; " + name;
+  }
+  for (const auto& [what, names] : told)
+    complain(exit_code, trouble.of_all && told.size() == 1 ? what : fmt::format("{}: {}", names, what));
   lwsvm::end_all_ranks(exit_code);
 }
 
@@ -134,6 +145,7 @@ int run_guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error like a full disk
   const int exit_code = run_guarded(argc, argv);
   lwsvm::leave_ranks();
   // What was printed may still lie in a buffer: a full disk shows only now.

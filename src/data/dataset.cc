@@ -61,15 +61,49 @@ Samples::Samples(const ImageShape& shape, std::vector<float> pixels, std::vector
 
 void Samples::read(std::size_t index, float* out) const {
   LWSVM_CHECK(index < labels_.size());
+  std::size_t place = index;
+  if (!places_.empty()) {
+    LWSVM_CHECK(places_[index] >= 0);
+    place = static_cast<std::size_t>(places_[index]);
+  }
   if (holds_bytes()) {
-    const std::uint8_t* from = bytes_.data() + index * sample_size_;
+    const std::uint8_t* from = bytes_.data() + place * sample_size_;
     for (std::size_t i = 0; i < sample_size_; ++i) out[i] = static_cast<float>(from[i]);
   } else {
-    std::copy_n(floats_.data() + index * sample_size_, sample_size_, out);
+    std::copy_n(floats_.data() + place * sample_size_, sample_size_, out);
   }
 }
 
+// One sample at least, so that it is still known of what kind their numbers are.
+Samples Samples::with_pixels_of(std::span<const std::int32_t> some) const {
+  LWSVM_CHECK(places_.empty());
+  Samples result;
+  result.sample_size_ = sample_size_;
+  result.labels_ = labels_;
+  if (empty()) return result;
+  result.places_.assign(labels_.size(), -1);
+  std::int32_t count = 0;
+  constexpr std::int32_t first = 0;
+  for (const std::int32_t sample : some.empty() ? std::span(&first, 1) : some)
+    if (std::int32_t& place = result.places_[static_cast<std::size_t>(sample)]; place < 0) place = count++;
+  const auto copy = [&]<typename T>(std::span<const T> from, std::span<const T>& to) {
+    const auto pixels = std::make_shared<std::vector<T>>(static_cast<std::size_t>(count) * sample_size_);
+    for (std::size_t i = 0; i < labels_.size(); ++i)
+      if (const std::int32_t place = result.places_[i]; place >= 0)
+        std::copy_n(from.data() + i * sample_size_, sample_size_,
+                    pixels->data() + static_cast<std::size_t>(place) * sample_size_);
+    to = *pixels;
+    result.owner_ = pixels;
+  };
+  if (holds_bytes())
+    copy(bytes_, result.bytes_);
+  else
+    copy(floats_, result.floats_);
+  return result;
+}
+
 std::uint32_t Samples::checksum(std::uint32_t before) const {
+  LWSVM_CHECK(places_.empty());
   uLong crc = before;
   const auto add = [&](const auto& numbers) {
     if (!numbers.empty())
@@ -82,6 +116,7 @@ std::uint32_t Samples::checksum(std::uint32_t before) const {
 }
 
 std::uint32_t checksum(const DataSet& data) {
+  if (data.checksum_of_all) return *data.checksum_of_all;
   return data.test.checksum(data.validation.checksum(data.train.checksum()));
 }
 

@@ -48,6 +48,9 @@ class Samples {
 
   std::uint32_t checksum(std::uint32_t before = 0) const;  // CRC-32 of pixels and labels, after others
 
+  // The same samples and labels, with a copy of the pixels of some: the others cannot be read.
+  Samples with_pixels_of(std::span<const std::int32_t> some) const;
+
  private:
   template <typename T>
   Samples(const ImageShape& shape, std::shared_ptr<const std::vector<T>> pixels,
@@ -58,6 +61,7 @@ class Samples {
   std::span<const std::uint8_t> bytes_;  // one of the two is empty
   std::span<const float> floats_;
   std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> places_;   // where a sample's pixels lie, -1: not here; empty: in order
   std::shared_ptr<const void> owner_;  // of the pixels; copies share them
 };
 
@@ -70,6 +74,7 @@ struct DataSet {
   std::vector<std::string> class_names;  // may be empty
   std::vector<Samples> train_crops;      // of photos, where wanted: other parts of the training ones
   std::string photos;                    // of photos: how they were resized and cut, as photo.h writes it
+  std::optional<std::uint32_t> checksum_of_all;  // where not all pixels are here any more
 };
 
 // Of all samples and labels: data that were replaced have another.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "engine/elementwise.h"
 #include "engine/tensor.h"
 #include "engine/threads.h"
 
@@ -37,9 +38,16 @@ std::size_t floats(const Desc& desc) {
   return (desc.get_size() + sizeof(float) - 1) / sizeof(float);
 }
 
-dnnl::primitive_attr user_scratchpad() {
+dnnl::primitive_attr user_scratchpad(const std::optional<Clamp>& clamp = {}) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (!clamp) return attributes;
+  dnnl::post_ops operations;
+  if (clamp->is_relu())
+    operations.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  else
+    operations.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, clamp->low, clamp->high);
+  attributes.set_post_ops(operations);
   return attributes;
 }
 
@@ -142,6 +150,8 @@ struct Convolution::Impl {
   dnnl::convolution_forward::primitive_desc forward_desc;
   dnnl::convolution_forward forward;
   AlignedBuffer<float> forward_weights;
+  // The clamp is part of `forward`; not with AVX, whose kernels cannot: others would, to other bits.
+  bool clamps = false;
 
   // The gradient to the input: as a forward convolution where it can be, else oneDNN's own.
   std::optional<dnnl::convolution_forward::primitive_desc> flipped_desc;
@@ -159,7 +169,8 @@ struct Convolution::Impl {
   Impl(const ConvolutionGeometry& geometry, int samples, ConvolutionUse wanted);
   Desc images_in(int count) const;
   Desc images_out(int count) const;
-  dnnl::convolution_forward::primitive_desc describe_forward(int count) const;
+  dnnl::convolution_forward::primitive_desc describe_forward(int count,
+                                                             const std::optional<Clamp>& clamp = {}) const;
   dnnl::convolution_forward::primitive_desc describe_flipped(int count, const memory::dims& low,
                                                              const memory::dims& high) const;
   dnnl::convolution_backward_data::primitive_desc describe_backward(int count) const;
@@ -192,7 +203,15 @@ Convolution::Impl::Impl(const ConvolutionGeometry& geometry, int batch, Convolut
             {g.dilation_height - 1, g.dilation_width - 1},
             {g.pad_top, g.pad_left},
             {g.pad_bottom, g.pad_right}};
-  forward_desc = for_each_sample_alike(samples, [&](int count) { return describe_forward(count); });
+  const auto describe = [&](const std::optional<Clamp>& clamp) {
+    return for_each_sample_alike(samples, [&](int count) { return describe_forward(count, clamp); });
+  };
+  forward_desc = describe({});
+  if (use.clamp) {
+    auto clamping = describe(use.clamp);
+    clamps = std::string_view(clamping.impl_info_str()) == forward_desc.impl_info_str();
+    if (clamps) forward_desc = std::move(clamping);
+  }
   forward = dnnl::convolution_forward(forward_desc);
   forward_weights.resize(floats(forward_desc.weights_desc()));
   reserve(forward_desc);
@@ -229,11 +248,12 @@ void Convolution::Impl::spread_pixels(const float* pixels, float* image) const {
 }
 
 // One prop_kind for every forward, so that values agree to the bit wherever they are computed.
-dnnl::convolution_forward::primitive_desc Convolution::Impl::describe_forward(int count) const {
+dnnl::convolution_forward::primitive_desc Convolution::Impl::describe_forward(
+    int count, const std::optional<Clamp>& clamp) const {
   return {{dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, images_in(count),
            free_weights(g.out_channels, g.in_channels, g), bias, images_out(count), window.strides,
            window.dilation, window.pad_low, window.pad_high},
-          user_scratchpad(),
+          user_scratchpad(clamp),
           cpu()};
 }
 
@@ -337,6 +357,8 @@ void Convolution::forward(const float* input, const float* bias, float* output, 
     if (impl_->use.bias) arguments.emplace(DNNL_ARG_BIAS, view(impl_->bias, bias));
     impl_->forward.execute(stream(), arguments);
   });
+  if (impl_->use.clamp && !impl_->clamps)
+    clamp_all(*impl_->use.clamp, impl_->samples * impl_->output_size(), output);
 }
 
 void Convolution::Impl::run_input_gradient(const float* output_gradient, float* input_gradient,

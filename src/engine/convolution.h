@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "engine/clamp.h"
 
 namespace lwsvm {
 
@@ -30,6 +33,7 @@ struct ConvolutionUse {
   bool bias = true;
   bool input_gradient = false;
   bool weight_gradient = false;
+  std::optional<Clamp> clamp = {};  // of what forward computes
 };
 
 class Convolution {

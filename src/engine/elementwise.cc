@@ -14,6 +14,10 @@ LWSVM_SIMD void subtract(const float* a, const float* b, std::int64_t count, flo
   for (std::int64_t i = 0; i < count; ++i) out[i] = a[i] - b[i];
 }
 
+LWSVM_SIMD void clamp_all(const Clamp& clamp, std::int64_t count, float* values) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = clamp(values[i]);
+}
+
 LWSVM_SIMD double dot(const float* a, const float* b, std::int64_t count) {
   constexpr std::int64_t stretch = 256;
   double total = 0;

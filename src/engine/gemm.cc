@@ -3,6 +3,7 @@
 #include <dnnl.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "engine/tensor.h"
@@ -32,6 +33,7 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
   const auto letter = [](Transpose t) { return t == Transpose::yes ? 'T' : 'N'; };
   const dnnl_status_t status =
       dnnl_sgemm(letter(transpose_a), letter(transpose_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   LWSVM_CHECK(status == dnnl_success);
 }
 

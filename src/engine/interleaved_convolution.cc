@@ -156,6 +156,7 @@ void InterleavedConvolution::forward(const float* input, const float* bias, floa
   task.out_plane = g_.out_height * g_.out_width * lanes_;
   task.out_row = g_.out_width * lanes_;
   task.out_column = lanes_;
+  if (use_.clamp) task.clamp = &*use_.clamp;
   for (std::int64_t i = 0; i < groups_of_samples(); ++i) {
     const float* images = framed(input_, g_.in_channels, input + i * input_floats(), scratch);
     for (std::int64_t group = 0; group < g_.groups; ++group) {

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "engine/clamp.h"
+
 namespace lwsvm {
 
 // Output channels are computed in blocks of up to six, of sizes as equal as can be. Block b of `blocks`
@@ -20,7 +22,7 @@ constexpr std::int64_t channel_blocks(std::int64_t channels) {
   return (channels + kChannelBlock - 1) / kChannelBlock;
 }
 
-// out[c][y][x] = bias[c] + sum_k weights[k][c] in[offsets[k] + y in_row + x in_column]
+// out[c][y][x] = clamp(bias[c] + sum_k weights[k][c] in[offsets[k] + y in_row + x in_column])
 struct WindowSums {
   const float* in = nullptr;
   float* out = nullptr;
@@ -31,6 +33,7 @@ struct WindowSums {
   std::int64_t channels = 0, rows = 0, columns = 0;
   std::int64_t in_row = 0, in_column = 0;
   std::int64_t out_plane = 0, out_row = 0, out_column = 0;
+  const Clamp* clamp = nullptr;  // null: none
 };
 
 // gradient[c][k] = sum over y, x and the lanes of slopes[c][y][x] in[offsets[k] + y in_row + x in_column]

@@ -60,6 +60,10 @@ class LabelLayerModel final : public LabelModel {
     return explicit_;
   }
 
+  const FactoredDirections* short_directions() const override {
+    return runner_.layer().dense() ? &factored_ : nullptr;
+  }
+
  private:
   TailRunner& runner_;
   FactoredDirections factored_;

@@ -33,8 +33,8 @@ int lambda_search_layer(const Graph& graph) {
 
 LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation,
                            const Loss& loss, const LambdaSearchOptions& options, const Threads& threads,
-                           const std::function<bool(const LambdaTrial&)>& report) {
-  if (validation.size() == 0)
+                           const std::function<bool(const LambdaTrial&)>& report, Team& team) {
+  if (sum(team, validation.size()) == 0)
     fail("lambda", "--lambda auto needs validation samples; give --val, or a lambda");
   const int node = lambda_search_layer(graph);
   LayerProblemOptions problem_options;
@@ -45,13 +45,14 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
   BcfwOptions solver_options;
   solver_options.lambda = lambdas.front();
   solver_options.mu = 0;
-  solver_options.schedule.batch_size = options.batch;
+  solver_options.schedule.batch_size = std::max(1, options.batch / team.size());
+  solver_options.rounds.caution = usual_caution(team);
   solver_options.average = false;
   solver_options.seed = options.seed;
   const std::vector<float> anchor = problem.anchor();
   LWSVM_CHECK(options.centre.empty() || options.centre.size() == anchor.size());
   BcfwSolver solver(problem.blocks(), std::vector<float>(anchor.size(), 0.0f), solver_options, threads,
-                    options.centre);
+                    options.centre, team);
   StoppingOptions stopping;
   stopping.gap_fraction = 0;
   stopping.relative_gap = options.gap;
@@ -61,14 +62,15 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
   std::optional<PrefixSource> prefix;
   if (from >= 0) prefix.emplace(graph, from, validation).compute(graph, threads);
   const SampleSource& judges = prefix ? static_cast<const SampleSource&>(*prefix) : validation;
-  Evaluator evaluator(graph, threads, from);
+  Evaluator evaluator(graph, threads, from, -1, team);
   const auto weights = graph.parameters().begin() + graph.node(node).trained.begin;
   LambdaChoice choice;
   double best = -1;
   for (double lambda : lambdas) {
     solver.set_regularisation(lambda, 0);
-    const Summary summary = solver.solve(
-        stopping, [&](const SolveProgress&) { return !options.stop_requested || !options.stop_requested(); });
+    const Summary summary = solver.solve(stopping, [&](const SolveProgress&) {
+      return !any(team, options.stop_requested && options.stop_requested());
+    });
     if (summary.reason == StopReason::interrupted) break;
     if (summary.reason == StopReason::overflow)
       fail("lambda",
@@ -87,7 +89,7 @@ LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const Sample
       best = trial.val_accuracy;
       choice.lambda = lambda;
     }
-    if (!report(trial)) break;
+    if (any(team, !report(trial))) break;
   }
   return choice;
 }

@@ -4,6 +4,8 @@
 // warm-started from the one before (which planes are feasible does not depend on lambda). The lambda with the
 // best validation accuracy wins; ties go to the larger one. Around a centre the largest lambda all but keeps
 // the layer, so that the search says how far it should move.
+//
+// Of several ranks each has its part of the samples; all choose the same.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "base/sample_source.h"
+#include "base/team.h"
 #include "engine/threads.h"
 #include "net/graph.h"
 #include "net/loss.h"
@@ -31,7 +34,7 @@ struct LambdaSearchOptions {
   int batch = 200;
   std::uint64_t memory = std::uint64_t{4} << 30;
   std::uint64_t seed = 0;
-  std::function<bool()> stop_requested;  // asked often; the search then ends with the best so far
+  std::function<bool()> stop_requested;  // asked often; if any rank says so the search ends, the best so far
   std::vector<float> centre;             // of the regulariser, for lambda_search_layer's weights; empty: zero
 };
 
@@ -46,6 +49,6 @@ struct LambdaChoice {
 // left as it was.
 LambdaChoice choose_lambda(Graph& graph, const SampleSource& train, const SampleSource& validation,
                            const Loss& loss, const LambdaSearchOptions& options, const Threads& threads,
-                           const std::function<bool(const LambdaTrial&)>& report);
+                           const std::function<bool(const LambdaTrial&)>& report, Team& team = alone());
 
 }  // namespace lwsvm

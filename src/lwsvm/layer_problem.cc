@@ -41,16 +41,33 @@ LayerProblem::LayerProblem(const Graph& network, int open_node, const SampleSour
   parts_->labels.reserve(static_cast<std::size_t>(source.size()));
   for (std::int64_t i = 0; i < source.size(); ++i) parts_->labels.push_back(source.label(i));
   is_svm_layer_ = piecewise_layers(parts_->tail).empty();
-  if (source.size() == 0) {  // of a rank that has no samples
-    form_ = "empty";
-    parts_->blocks = std::make_unique<NoBlocks>(std::ssize(anchor_));
-    return;
-  }
   parts_->end = exact_end(network, parts_->tail, options);
-  if (parts_->end)
+  if (source.size() == 0)
+    build_empty(network, options, threads);
+  else if (parts_->end)
     build_exact(network, source, options, threads);
   else
     build_searched(network, source, options, threads);
+}
+
+// Of a rank that has no samples, but takes part in what the others do.
+void LayerProblem::build_empty(const Graph& network, const LayerProblemOptions& options,
+                               const Threads& threads) {
+  Parts& p = *parts_;
+  form_ = "empty";
+  const Node& node = network.node(p.tail.open_node);
+  const Bias bias = node.parameters.size() > 1 ? Bias::yes : Bias::no;
+  if (p.end) {
+    p.features = std::make_unique<DenseFeatures>(
+        nullptr, 0, std::ssize(anchor_) / p.margins.classes() - (bias == Bias::yes ? 1 : 0));
+    p.blocks = std::make_unique<SvmLayer>(*p.features, p.labels, p.margins, threads, SvmLayerOptions{bias});
+  } else if (node.layer->kind() == LayerKind::dense) {
+    const std::int64_t outputs = element_count(node.shape), inputs = std::ssize(anchor_) / outputs;
+    p.oracle = std::make_unique<EmptyOracle>(outputs, inputs - (bias == Bias::yes ? 1 : 0), bias, threads);
+    p.blocks = std::make_unique<FrankWolfe>(*p.oracle, options.step_rule, threads);
+  } else {
+    p.blocks = std::make_unique<NoBlocks>(std::ssize(anchor_));
+  }
 }
 
 void LayerProblem::build_exact(const Graph& network, const SampleSource& source,
@@ -93,6 +110,10 @@ LayerProblem::~LayerProblem() = default;
 
 BlockAscent& LayerProblem::blocks() {
   return *parts_->blocks;
+}
+
+bool LayerProblem::is_exact() const {
+  return parts_->end.has_value();
 }
 
 Oracle* LayerProblem::oracle() {

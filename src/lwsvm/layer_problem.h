@@ -37,11 +37,13 @@ class LayerProblem {
   Oracle* oracle();  // null in the exact form
   const std::vector<float>& anchor() const { return anchor_; }
   bool is_svm_layer() const { return is_svm_layer_; }  // exact: nothing but linear maps after the layer
+  bool is_exact() const;                               // its blocks are solved exactly
   std::string form() const { return form_; }
   std::uint64_t cache_bytes() const;
 
  private:
   struct Parts;
+  void build_empty(const Graph& network, const LayerProblemOptions& options, const Threads& threads);
   void build_exact(const Graph& network, const SampleSource& source, const LayerProblemOptions& options,
                    const Threads& threads);
   void build_searched(const Graph& network, const SampleSource& source, const LayerProblemOptions& options,

@@ -146,21 +146,36 @@ LayerProblemOptions LayerUpdater::problem_options(int level) const {
   return options;
 }
 
-// The batch of a round is that of one rank, each rank having its share of it. Where that is too little work
-// for an exchange a rank makes several such batches before the next. How much is too little is a constant and
-// not measured, so that the same run takes the same steps every time. The ranks are about as careful as their
-// changes are alike (docs/mpi.md).
-void LayerUpdater::share_out(int node, BcfwOptions& options) const {
-  constexpr double kFlopsPerByte =
-      64;  // four cores on a network of 10 Gbit/s do so many in the time of a byte
+// Where the steps of a round's batch are chosen together it is that of one rank, each rank having its share
+// of it; or more, up to `--batch` of each rank, as far as that costs few epochs more (docs/mpi.md): for
+// exact blocks any, for the steps of others where it is a small part of all samples. The greatest joint batch
+// is a matter of its Gram matrix.
+void LayerUpdater::share_out(int node, LayerProblem& problem, BcfwOptions& options) const {
+  constexpr std::int64_t kGreatestJointBatch = 16;  // in batches of one rank
+  constexpr std::int64_t kSmallPart = 100;
+  const std::int64_t ranks = context_.team.size(), batch = options.schedule.batch_size;
+  const auto set_batch = [&](std::int64_t of_all) {
+    options.schedule.batch_size = static_cast<int>(std::clamp<std::int64_t>(of_all / ranks, 1, batch));
+  };
+  set_batch(batch);
+  if (!problem.blocks().can_join()) return space_out(node, options);
+  const std::int64_t most =
+      problem.is_exact() ? ranks * batch : std::max(batch, context_.train_samples / kSmallPart);
+  set_batch(std::min(most, kGreatestJointBatch * batch));
+}
+
+// Where they cannot be, and a batch is too little work for an exchange, a rank makes several such batches
+// before the next. How much is too little is a constant and not measured, so that the same run takes the
+// same steps every time. The ranks are about as careful as their changes are alike.
+void LayerUpdater::space_out(int node, BcfwOptions& options) const {
+  // Four cores on a network of 10 Gbit/s do so many in the time of a byte.
+  constexpr double kFlopsPerByte = 64;
   constexpr double kMostBatches = 4;
-  const int ranks = context_.team.size();
-  options.schedule.batch_size = std::max(1, options.schedule.batch_size / ranks);
   const double bytes = 2.0 * sizeof(float) * static_cast<double>(graph_.node(node).trained.size);
   const double flops =
       2 * options.schedule.batch_size * context_.flops_between(node, static_cast<int>(graph_.nodes().size()));
   options.rounds.batches = static_cast<int>(std::clamp(kFlopsPerByte * bytes / flops, 1.0, kMostBatches));
-  options.rounds.caution = 0.5 * (1 + ranks);
+  options.rounds.caution = usual_caution(context_.team);
 }
 
 // Makes a solver for the problem, its dual at zero.
@@ -180,8 +195,8 @@ void LayerUpdater::open(int node, int level, double mu, std::uint64_t seed,
     options.schedule.rest_below = 0.1;
   }
   options.seed = seed;
-  if (!context_.team.is_alone()) share_out(node, options);
   BlockAscent& blocks = problem->blocks();
+  if (!context_.team.is_alone()) share_out(node, *problem, options);
   std::vector<float> anchor = weights(node);
   auto active = std::unique_ptr<ActiveSolve>(  // NOLINT(modernize-make-unique): an aggregate, for clang 14
       new ActiveSolve{node, seed, std::move(problem),

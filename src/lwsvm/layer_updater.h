@@ -84,7 +84,8 @@ class LayerUpdater {
 
   std::unique_ptr<LayerProblem> linearise(int node, int level) const;
   void open(int node, int level, double mu, std::uint64_t seed, std::unique_ptr<LayerProblem> problem);
-  void share_out(int node, BcfwOptions& options) const;
+  void share_out(int node, LayerProblem& problem, BcfwOptions& options) const;
+  void space_out(int node, BcfwOptions& options) const;
   void open_restored(int node, std::uint64_t seed);
   bool widen(const Summary& summary);
   void describe_solve(const Summary& summary, LayerUpdate& update) const;

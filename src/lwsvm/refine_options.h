@@ -48,6 +48,12 @@ struct RefineOptions {
   // alone, which need not look at all samples at once.
   std::optional<std::int64_t> judged;
 
+  // A sweep whose length is known beforehand, such as one that is made again with more samples: one that
+  // takes all the passes, in place of several, each longer than the last ...
+  bool one_sweep = false;
+  std::optional<double> radius;  // ... with this first eta; absent: found by short runs
+  bool few_judges = false;       // which are judged on validation samples, however few there are
+
   // What sweeps draw from, if not from the training samples alone: these and, after them, copies of all of
   // them that are as good as new samples. F is over the training samples in any case. No prefix is kept then.
   const SampleSource* sweep_samples = nullptr;

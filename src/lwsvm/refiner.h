@@ -73,6 +73,7 @@ class Refiner {
   int rejected() const { return rejected_; }
   int rises() const { return rises_; }  // always 0, but counted
   double seconds() const { return seconds_ + updater().seconds() + (sweeper_ ? sweeper_->seconds() : 0); }
+  double radius() const { return sweeper_ ? sweeper_->eta() : 0; }  // of the next sweep; 0: not known
   std::uint64_t dual_bytes() const { return dual_bytes_; }  // the most that an update's dual state took
 
   void save(Checkpoint& checkpoint) const;  // without the graph's structure

@@ -47,8 +47,8 @@ std::vector<ParameterRange> ranges_of(const Regulariser& regulariser) {
 }
 
 const SampleSource& judging_source(const RefineContext& context) {
-  return context.validation && context.validation_samples >= kMinJudgeSamples ? *context.validation
-                                                                              : context.train;
+  const std::int64_t least = context.options.few_judges ? 1 : kMinJudgeSamples;
+  return context.validation && context.validation_samples >= least ? *context.validation : context.train;
 }
 
 // Of a slow network no more are looked at than F is over.
@@ -121,6 +121,7 @@ std::optional<MoveResult> Sweeper::sweep(std::uint64_t number, double passes_lef
   if (!run_) {
     const std::vector<float> start = covered();
     temperature_ = std::min(current.train_loss, constant_answer_.loss);
+    if (eta_ == 0 && context_.options.radius) eta_ = *context_.options.radius;
     if (eta_ == 0 && !find_radius(number, passes_left, observer)) return std::nullopt;
     begin(number, passes_left, observer.seconds_left());
     run_->start = start;
@@ -180,7 +181,7 @@ double Sweeper::passes_for_layers() const {
 
 // And whether it is the last one of those that grow.
 std::pair<double, bool> Sweeper::next_length(double passes_left) const {
-  if (passes_left < 2) return {passes_left, true};
+  if (passes_left < 2 || context_.options.one_sweep) return {passes_left, true};
   const double wanted = last_passes_ > 0 ? kLengthening * last_passes_ : kFirstShare * passes_left;
   const bool leaves_room_for_another = kLengthening * wanted < passes_left - wanted;
   if (wanted >= 1 && leaves_room_for_another) return {wanted, false};

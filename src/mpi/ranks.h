@@ -2,6 +2,9 @@
 // only place that knows of MPI: mpi.cc where the build has found it, otherwise no_mpi.cc.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/team.h"
 
 namespace lwsvm {
@@ -15,7 +18,17 @@ int threads_per_rank();
 
 // When all ranks are done, before the process ends.
 void leave_ranks();
-// When one is in trouble: ends the process and all others within moments.
+// What ranks that cannot go on say of themselves.
+struct Trouble {
+  struct Rank {
+    std::string name, message;
+  };
+  std::vector<Rank> ranks;   // those that have told so within two seconds, this one among them, in rank order
+  bool of_all = false;       // there is nobody else
+  bool ours_to_tell = true;  // this rank is the first of them; otherwise another says it all
+};
+Trouble share_trouble(const std::string& message);
+// Then ends the process and all others within moments.
 [[noreturn]] void end_all_ranks(int exit_code);
 
 }  // namespace lwsvm

@@ -21,6 +21,11 @@
 
 namespace lwsvm {
 
+// How many samples go through the network at once: as many as keep its widest layer in a core's second cache,
+// two at least (weights are read once for both), 48 at most, and whole groups where samples are interleaved.
+// It follows from shapes alone, so sums over samples depend neither on the machine nor on its threads.
+std::int64_t evaluation_chunk(const Graph& graph, int from = -1);
+
 class Evaluator {
  public:
   // Samples are values of the node `from`, which everything goes through (Program), or of the graph's input;
@@ -49,6 +54,7 @@ class Evaluator {
   const Graph& graph_;
   const Threads& threads_;
   int from_, target_;
+  std::int64_t chunk_;
   Team& team_;
   std::map<std::int64_t, Compiled> programs_;
 };

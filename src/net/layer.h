@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/clamp.h"
 #include "engine/tensor.h"
 #include "net/kernel.h"
 #include "net/layer_kind.h"
@@ -44,7 +46,8 @@ struct CompileRequest {
   bool training = false;  // batch statistics and dropout; otherwise both are frozen
   bool input_gradient = false;
   bool parameter_gradient = false;
-  bool absorbs_relu = false;  // the ReLU in front of this max-pool is left to its kernel
+  bool absorbs_relu = false;   // the ReLU in front of this max-pool is left to its kernel
+  std::optional<Clamp> clamp;  // the ReLU or Clip behind this layer is left to its kernel
 };
 
 class Layer {
@@ -63,6 +66,10 @@ class Layer {
   virtual Interleaving interleaving(std::span<const Shape> /*inputs*/) const {
     return Interleaving::impossible;
   }
+  // What the layer is, if it is a clamp, and whether this layer's kernel can do one that follows it. Where
+  // nobody wants the clamp's pattern that saves a pass over memory.
+  virtual std::optional<Clamp> as_clamp() const { return {}; }
+  virtual bool absorbs_clamp() const { return false; }
   virtual std::unique_ptr<Kernel> compile(const CompileRequest& request) const = 0;
 };
 

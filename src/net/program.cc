@@ -57,6 +57,19 @@ bool pool_absorbs(const Graph& graph, int node, const std::vector<bool>& needed,
   return pools == 1;
 }
 
+// The ReLU or Clip that `node` does for the one layer that reads it, or -1. Not where patterns are kept.
+int clamp_behind(const Graph& graph, int node, const std::vector<bool>& needed,
+                 const std::vector<int>& targets) {
+  if (contains(targets, node) || !graph.node(node).layer->absorbs_clamp()) return -1;
+  int reader = -1;
+  for (int consumer : graph.consumers(node)) {
+    if (!needed[static_cast<std::size_t>(consumer)]) continue;
+    if (reader >= 0) return -1;
+    reader = consumer;
+  }
+  return reader >= 0 && graph.node(reader).layer->as_clamp() ? reader : -1;
+}
+
 }  // namespace
 
 std::size_t group_size(const Graph& graph, int from) {
@@ -77,7 +90,7 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
   std::vector<int> targets = options.extra_targets;
   targets.push_back(target);
   const std::vector<bool> needed = ancestors(graph, options.from, targets);
-  std::vector<bool> absorbed(graph.nodes().size(), false);
+  std::vector<bool> left_to_pool(graph.nodes().size(), false), left_to_source = left_to_pool;
   node_value_.assign(graph.nodes().size(), -1);
   for (int node = std::max(0, options.from); node <= *std::max_element(targets.begin(), targets.end());
        ++node) {
@@ -91,12 +104,22 @@ Program::Program(const Graph& graph, const ProgramOptions& options) : options_(o
       input_values_.push_back(node_value_[at]);
       values_.push_back(std::move(input));
     } else if (needed[at]) {
-      absorbed[at] = pool_absorbs(graph, node, needed, targets, options.free_nodes);
-      const int source = graph.node(node).inputs[0];
-      if (absorbed[at])
-        node_value_[at] = node_value_[static_cast<std::size_t>(source)];
-      else
-        add_step(graph, node, absorbed[static_cast<std::size_t>(source)], contains(options.learn, node));
+      const auto source = static_cast<std::size_t>(graph.node(node).inputs[0]);
+      left_to_pool[at] =
+          !left_to_source[at] && pool_absorbs(graph, node, needed, targets, options.free_nodes);
+      if (left_to_pool[at] || left_to_source[at]) {
+        node_value_[at] = node_value_[source];
+        continue;
+      }
+      CompileRequest request;
+      request.absorbs_relu = left_to_pool[source];
+      request.parameter_gradient = contains(options.learn, node);
+      const int clamp = keeps_patterns() ? -1 : clamp_behind(graph, node, needed, targets);
+      if (clamp >= 0) {
+        request.clamp = graph.node(clamp).layer->as_clamp();
+        left_to_source[static_cast<std::size_t>(clamp)] = true;
+      }
+      add_step(graph, node, std::move(request));
     }
   }
   // Whoever reads the results finds them in the order that was asked for.
@@ -154,21 +177,19 @@ int Program::layout_for(int index, Layout layout) {
   return steps_.back().output;
 }
 
-void Program::add_step(const Graph& graph, int node_index, bool absorbs_relu, bool learns) {
+// `request` says what the node does for its neighbours, and whether it learns.
+void Program::add_step(const Graph& graph, int node_index, CompileRequest request) {
   const Node& node = graph.node(node_index);
   Step step;
   step.node = node_index;
-  step.learns = learns;
+  step.learns = request.parameter_gradient;
   step.is_free = contains(options_.free_nodes, node_index);
   std::vector<int> inputs;
   for (int input : node.inputs) inputs.push_back(node_value_[static_cast<std::size_t>(input)]);
   const Layout layout = layout_of(*node.layer, inputs);
 
-  CompileRequest request;
   request.samples = options_.samples;
   request.training = options_.training;
-  request.parameter_gradient = learns;
-  request.absorbs_relu = absorbs_relu;
   for (int input : inputs) {
     step.inputs.push_back(layout_for(input, layout));
     request.inputs.push_back(spec_for(value(input).spec.shape, layout));
@@ -180,7 +201,7 @@ void Program::add_step(const Graph& graph, int node_index, bool absorbs_relu, bo
   } catch (const Error& error) {
     throw Error(fmt::format("{} (layer '{}')", error.what(), node.name));
   }
-  push_step(std::move(step), request.output, learns || request.input_gradient);
+  push_step(std::move(step), request.output, request.parameter_gradient || request.input_gradient);
   node_value_[static_cast<std::size_t>(node_index)] = steps_.back().output;
 }
 
@@ -190,8 +211,7 @@ void Program::push_step(Step step, const TensorSpec& output, bool differentiated
   step.output = static_cast<int>(values_.size());
   step.pattern = pattern_bytes_;
   step.packed = packed_floats_;
-  if (differentiates_ || options_.record_patterns || options_.training)
-    pattern_bytes_ += (step.kernel->pattern_bytes() + 63) / 64 * 64;
+  if (keeps_patterns()) pattern_bytes_ += (step.kernel->pattern_bytes() + 63) / 64 * 64;
   if (step.learns)
     packed_floats_ +=
         static_cast<std::size_t>(aligned(static_cast<std::int64_t>(step.kernel->packed_gradient_floats())));

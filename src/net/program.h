@@ -129,7 +129,7 @@ class Program {
   TensorSpec spec_for(const Shape& shape, Layout layout) const;
   Layout layout_of(const Layer& layer, const std::vector<int>& inputs) const;
   int layout_for(int value, Layout layout);
-  void add_step(const Graph& graph, int node, bool absorbs_relu, bool learns);
+  void add_step(const Graph& graph, int node, CompileRequest request);
   void push_step(Step step, const TensorSpec& output, bool differentiated);
 
   void share_memory();
@@ -143,6 +143,7 @@ class Program {
   bool is_target(int value) const;
   int step_count() const { return static_cast<int>(steps_.size()); }
   int backward_time(int step) const { return 2 * step_count() - step; }
+  bool keeps_patterns() const { return differentiates_ || options_.record_patterns || options_.training; }
   bool runs_backward(const Step& step) const { return differentiates_ && value(step.output).differentiated; }
   const Value& value(int index) const { return values_[static_cast<std::size_t>(index)]; }
   Value& value(int index) { return values_[static_cast<std::size_t>(index)]; }

@@ -12,7 +12,7 @@ namespace lwsvm {
 
 // Made by cmake/embed.cmake.
 extern const std::string_view kReportHtml, kReportCss, kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs,
-    kGalleryJs, kUplotJs, kUplotCss, kUplotLicense;
+    kRanksJs, kGalleryJs, kUplotJs, kUplotCss, kUplotLicense;
 
 namespace {
 
@@ -103,7 +103,8 @@ bool has_report() {
 
 std::string report_page(const ReportInput& input) {
   std::string scripts;
-  for (const std::string_view script : {kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs, kGalleryJs})
+  for (const std::string_view script :
+       {kCommonJs, kReportJs, kMarksJs, kCurvesJs, kUpdatesJs, kRanksJs, kGalleryJs})
     scripts += script;
   return filled(kReportHtml, {{"TITLE", escaped_html(input.title)},
                               {"LICENSE", std::string(kUplotLicense)},

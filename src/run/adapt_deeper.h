@@ -4,8 +4,12 @@
 // where the outcome is no better by validation, half as many, and so on. To begin with few and to go on from
 // there is worse: they fit the training samples alone, and leave nothing to learn for the others.
 //
-// Sweeps alone: they move all opened layers together. Where samples have copies F is taken over one of each,
-// drawn once, and a sweep draws another in every pass.
+// One sweep, which moves all opened layers together, its radius judged on the validation part however small.
+// Where samples have copies F is taken over one of each, drawn once, and a sweep draws another in every pass.
+// What copies that nobody asked for (adapt_copies.h) have led to is kept if it is right on more validation
+// samples, by two standard errors; anything else if nothing is lost by it. When all is chosen, the same sweep
+// is made once more with all samples, from the network with its new layer alone, which is solved with all of
+// them, too.
 #pragma once
 
 #include <optional>

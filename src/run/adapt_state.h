@@ -22,6 +22,11 @@ struct AdaptState {
   std::size_t stage = 0;       // how many numbers of layers were tried and were no better
   std::size_t improved = 0;    // 1: the network is better than with its new layer alone
   bool stages_over = false;
+  std::string copies;        // of the training photos
+  bool own_copies = false;   // ... that nobody asked for
+  double radius = 0;         // of the stage that was better
+  int passes = 0;            // ... that it made
+  bool moved_again = false;  // with all samples
   int moves = 0, rejected = 0;
   Quality head;
 
@@ -42,6 +47,11 @@ struct AdaptState {
     visit("stage", self.stage);
     visit("improved", self.improved);
     visit("stages_over", self.stages_over);
+    visit("copies", self.copies, std::string());
+    visit("own_copies", self.own_copies, false);
+    visit("radius", self.radius, 0.0);
+    visit("stage_passes", self.passes, 0);
+    visit("moved_again", self.moved_again, false);
     visit("moves", self.moves);
     visit("rejected", self.rejected);
     visit("head", self.head);

@@ -117,6 +117,7 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
   state.judging_seconds = judging.seconds();
   if (!run.own_validation() && run.samples.left_out().size() > 0)
     state.solving_seconds = read_seconds + solve_seconds;
+  run.head_only = run.tail.graph.parameters();
   state.head_solved = true;
   state.head_seconds = watch.seconds();
 
@@ -137,6 +138,7 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
   }
   update.before /= static_cast<double>(n);
   update.after = found.objective;
+  update.actual = update.before - update.after;
   update.primal = found.objective;
   update.gap = solved.relative_gap * found.objective;
   update.dual = update.primal - update.gap;
@@ -148,8 +150,11 @@ void solve_new_layer(Adaptation& run, Recorder& recorder) {
   recorder.on_update(update);
 }
 
+bool can_learn_from_validation(const Adaptation& run) {
+  return run.samples.left_out().size() > 0 && !run.own_validation();
+}
+
 bool solve_with_everything(Adaptation& run) {
-  if (run.state.improved > 0 || run.samples.left_out().size() == 0 || run.own_validation()) return false;
   const HeadRows everything = joined(run.rows(run.samples.training()), run.rows(run.samples.left_out()));
   const SolvedHead solved =
       solve_head(everything, run.state.lambda, run.loss.margins(), run.head_options(), run.threads);

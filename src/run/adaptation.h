@@ -23,6 +23,7 @@ struct Adaptation {
   NetworkTail& tail;
   int head;                         // of the tail
   const std::vector<float>& start;  // the tail's parameters as they were, the new layer's zero
+  std::vector<float>& head_only;    // ... with the new layer alone; empty: that is not solved yet
   AdaptState& state;
 
   bool own_validation() const { return !task.data.validation.empty(); }
@@ -39,8 +40,10 @@ struct Adaptation {
 // The new layer on the training part, and lambda.
 void solve_new_layer(Adaptation& run, Recorder& recorder);
 
-// Where nothing but the last layer has changed, the validation samples have done their work and can be
-// learned from. True if that was done.
+// The validation samples, where they are of the training set, have done their work when all is chosen, and
+// can be learned from, too.
+bool can_learn_from_validation(const Adaptation& run);
+// The new layer, on the features that there are. False at Ctrl-C, with the layer as it was.
 bool solve_with_everything(Adaptation& run);
 
 std::vector<int> changed_layers(const Adaptation& run);  // nodes of the tail, the last one first

@@ -13,6 +13,7 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "report/result_json.h"
+#include "run/adapt_copies.h"
 #include "run/adapt_deeper.h"
 #include "run/adapt_network.h"
 #include "run/adapt_stages.h"
@@ -34,11 +35,11 @@ std::string default_adapted(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".adapted.onnx")).string();
 }
 
-// A fifth of a small data set, a tenth of others: what is judged by it is how deep to go, and the last layer
-// gets it back.
+// A fifth of a small data set, a tenth of others: what is judged by it is how deep to go, and all layers get
+// it back.
 TaskOptions with_validation(TaskOptions options, const DataSet& data) {
   constexpr std::size_t small = 1000;
-  if (options.validation.empty() && data.validation.empty() && data.train.size() < small &&
+  if (options.validation.empty() && data.validation.empty() && (data.train.size() < small || are_few(data)) &&
       recipe_of(data) == Recipe::other)
     options.validation = "0.2";
   return options;
@@ -74,19 +75,29 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   const double time_limit = job.time_limit.empty() ? 0 : parse_duration(job.time_limit, "time-limit");
 
   AdaptState state = saved ? adapt_state_of(*saved) : AdaptState();
-  const Threads threads = start_threads(context.threads, messages);
   Model model = saved         ? std::move(saved->model)
                 : input.model ? std::move(*input.model)
                               : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   const TaskOptions asked = origin.task(job.task);
   std::shared_ptr<const DataSet> data = std::move(input.data);
-  if (!data) {
+  const auto load = [&](Messages& listener, int crops) {
     LoadOptions how = load_options(photo_settings(asked.photos, context), &model, context, !saved);
     how.data_dir = asked.data_dir;
-    how.crops = crops_in(asked.augment);
-    data = std::make_shared<const DataSet>(load_data(asked.data, how));
-  }
+    how.crops = crops;
+    how.messages = &listener;
+    return std::make_shared<const DataSet>(load_data(asked.data, how));
+  };
+  if (!data) data = load(messages, crops_in(asked.augment));
   stop_if_interrupted("loading the data");
+  const Threads threads = start_threads(context.threads, messages);
+  if (!saved) {
+    const Copies chosen = choose_copies(job, depth, *data, static_cast<double>(model.graph.flops()),
+                                        time_limit, threads.count(), !input.in_memory);
+    state.copies = chosen.words;
+    state.own_copies = !chosen.asked_for;
+  }
+  const Copies copies{state.copies, !state.own_copies};
+  if (state.own_copies && crops_in(copies.words) > 0) data = load(silence(), crops_in(copies.words));
   const Task task(with_validation(asked, *data), nullptr, data);
   if (saved) check_same_data(*saved, task);
   if (!saved) model = transplanted(job, model, task.data, threads, state, messages);
@@ -102,14 +113,18 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
 
   const int head = new_head(model.graph);
   const int cut = choose_cut(model, head, depth,
-                             AllSamples(task.data, parse_augmentation(job.task.augment, task.data)).size(),
+                             AllSamples(task.data, parse_augmentation(copies.words, task.data)).size(),
                              parse_bytes(job.memory, "memory"));
   NetworkTail tail = make_tail(model.graph, cut);
-  std::vector<float> start = tail.graph.parameters();
+  std::vector<float> start = tail.graph.parameters(), head_only;
   Refiner* refiner = nullptr;
   if (saved && saved->checkpoint.has("adapt.start")) {
     const auto stored = saved->checkpoint.get<float>("adapt.start", start.size());
     start.assign(stored.begin(), stored.end());
+  }
+  if (saved && saved->checkpoint.has("adapt.head_only")) {
+    const auto stored = saved->checkpoint.get<float>("adapt.head_only", start.size());
+    head_only.assign(stored.begin(), stored.end());
   }
   if (!job.run_folder.empty()) {
     const RunRecord record = record_of("adapt", job.run_folder, settings_of(job), origin, task);
@@ -120,13 +135,14 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
       state.seconds = earlier + clock.seconds();
       put_adapt_state(state, checkpoint);
       checkpoint.put_view("adapt.start", std::span<const float>(start));
+      if (!head_only.empty()) checkpoint.put_view("adapt.head_only", std::span<const float>(head_only));
       if (refiner) refiner->save(checkpoint);
     });
     if (!saved) recording.save();  // so that a run can be resumed from its first moment on
   }
 
   const Stopwatch feature_watch;
-  const AdaptSamples samples(job, model, cut, task, threads, context);
+  const AdaptSamples samples(job, copies, model, cut, task, threads, context);
   state.feature_seconds += feature_watch.seconds();
   messages.line("features: {} numbers at '{}' for {} samples, {} ({})", format_count(samples.store().width()),
                 model.graph.node(cut).name, format_count(samples.store().size()),
@@ -134,12 +150,18 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
                                         : "computed in " + format_duration(feature_watch.seconds()),
                 format_bytes(static_cast<double>(samples.store().bytes())));
 
+  if (state.own_copies)
+    messages.line(
+        "older layers learn from copies of the photos, too ({}); --augment none: they do not, --augment ...: "
+        "the new layer as well",
+        state.copies);
+
   const MarginMatrix margins =
       job.balance ? balanced_margins(task.loss.margins(), task.data.train.labels()) : task.loss.margins();
-  Adaptation run{job,      task,    threads,
-                 messages, samples, Loss(LossKind::hinge, margins),
-                 model,    tail,    tail.tail_node(head),
-                 start,    state};
+  Adaptation run{job,      task,      threads,
+                 messages, samples,   Loss(LossKind::hinge, margins),
+                 model,    tail,      tail.tail_node(head),
+                 start,    head_only, state};
   if (!state.head_solved) {
     solve_new_layer(run, recording.recorder());
     if (!job.run_folder.empty()) {
@@ -160,7 +182,8 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   const DeeperTime time{stop_policy, time_limit > 0,
                         1.25 * (state.judging_seconds + state.solving_seconds) + 0.2};
   const std::string reason = refine_deeper(run, stages, time, saved, recording, refiner);
-  const bool all_samples = solve_with_everything(run);
+  const bool all_samples =
+      can_learn_from_validation(run) && (state.improved > 0 ? state.moved_again : solve_with_everything(run));
   const std::vector<int> changed = changed_layers(run);
   tail.put_back(model.graph);
   note_adaptation(run, changed, all_samples, output, model);

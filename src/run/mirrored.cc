@@ -18,22 +18,24 @@ constexpr std::uint64_t kSampleStream = 301;
 
 }  // namespace
 
-AugmentedSource with_mirrored(const Task& task) {
-  return {task.train, task.data.shape, parse_augmentation("flip", task.data.shape)};
-}
+MirroredSamples::MirroredSamples(const Task& task, const Team& team)
+    : all(task.train, task.data.shape, parse_augmentation("flip", task.data.shape)), own(all, team) {}
 
 bool mirrored_are_like_new(const Model& model, const Task& task, const NetworkQuality& start,
-                           std::int64_t samples, const Threads& threads, Messages& messages) {
+                           std::int64_t samples, const Threads& threads, Messages& messages, Team& team) {
   const ImageShape& shape = task.data.shape;
   if (task.validation.size() < kMinValidation || std::min(shape.height, shape.width) < kMinSide) return false;
-  const AugmentedSource both = with_mirrored(task);
-  std::vector<std::int32_t> mirrored = random_samples(task.train.size(), samples, 0, kSampleStream);
-  for (std::int32_t& sample : mirrored) sample += static_cast<std::int32_t>(task.train.size());
-  const SampleSubset probe(both, std::move(mirrored));
+  const MirroredSamples both(task, team);
+  const std::int64_t images = both.own.size() / both.own.copies();
+  std::vector<std::int32_t> mirrored = random_samples(images, part_size(samples, team.rank(), team.size()),
+                                                      static_cast<std::uint64_t>(team.rank()), kSampleStream);
+  for (std::int32_t& sample : mirrored) sample += static_cast<std::int32_t>(images);
+  const SampleSubset probe(both.own, std::move(mirrored));
   const InterruptibleSource source(probe, "looking at mirrored images");
-  const double wrong = 1 - Evaluator(model.graph, threads).evaluate(source, task.loss).accuracy();
+  const LossSums sums = Evaluator(model.graph, threads, -1, -1, team).evaluate(source, task.loss);
+  const double wrong = 1 - sums.accuracy();
   const double wrong_on_new = 1 - start.val_accuracy;
-  const double chance = std::sqrt(wrong * (1 - wrong) / static_cast<double>(probe.size()));
+  const double chance = std::sqrt(wrong * (1 - wrong) / static_cast<double>(sums.samples));
   if (wrong > kMaxRatio * wrong_on_new + kStandardErrors * chance) return false;
   messages.line(
       "mirrored training images are as good as new ones ({:.2f}% right, {:.2f}% of the validation images): "

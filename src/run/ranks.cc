@@ -21,34 +21,53 @@ std::uint64_t fingerprint(const std::string& text) {
   return fingerprint(std::as_bytes(std::span(text)));
 }
 
-// Throws on every rank if anybody's values differ from the first rank's; `whats` names them.
-void check_same(Team& team, std::span<const std::uint64_t> values, std::span<const char* const> whats) {
+// One value of each rank, and what it is of.
+struct Compared {
+  const char* what;
+  std::uint64_t value;
+};
+
+// Throws on every rank if anybody's values differ from the first rank's.
+void check_same(Team& team, std::span<const Compared> own) {
+  std::vector<std::uint64_t> values;
+  for (const Compared& each : own) values.push_back(each.value);
   std::vector<std::uint64_t> all(values.size() * static_cast<std::size_t>(team.size()));
-  team.gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i] != all[i % values.size()])
-      fail("ranks",
-           "{}: {} not the same as on {}; every rank must begin with the same program, options and files",
-           names_of(team)[i / values.size()], whats[i % values.size()], names_of(team)[0]);
+  team.gather(std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(all)));
+  const std::vector<std::string> names = names_of(team);
+  std::vector<std::string> complaints;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    std::vector<std::string> others;
+    for (std::size_t rank = 1; rank < names.size(); ++rank)
+      if (all[rank * own.size() + k] != all[k]) others.push_back(names[rank]);
+    if (!others.empty())
+      complaints.push_back(
+          fmt::format("{}: {} not the same as on {}", fmt::join(others, "; "), own[k].what, names[0]));
+  }
+  if (!complaints.empty())
+    fail("ranks", "{}; every rank must begin with the same program, options and files",
+         fmt::join(complaints, "; "));
 }
 
 }  // namespace
 
 void check_same_start(Team& team, const nlohmann::json& settings, const Model& model, const Task& task) {
   if (team.is_alone()) return;
-  const std::uint64_t values[] = {
-      fingerprint(fmt::format("{} {}", version_line(), instruction_set_name())), fingerprint(settings.dump()),
-      fingerprint(std::as_bytes(std::span(model.graph.parameters()))), checksum(task.data)};
-  constexpr const char* whats[] = {"the version of lwsvm, or the processor's instruction set, is",
-                                   "the options are", "the network's weights are", "the data are"};
-  check_same(team, values, whats);
+  // By itself, and first: another version may compare other things.
+  const Compared program[] = {{"the version of lwsvm, or the processor's instruction set, is",
+                               fingerprint(fmt::format("{} {}", version_line(), instruction_set_name()))}};
+  check_same(team, program);
+  const Compared rest[] = {
+      {"the options are", fingerprint(settings.dump())},
+      {"the network's weights are", fingerprint(std::as_bytes(std::span(model.graph.parameters())))},
+      {"the data are", checksum(task.data)}};
+  check_same(team, rest);
 }
 
 void check_same_weights(Team& team, const Graph& graph) {
   if (team.is_alone()) return;
-  const std::uint64_t value = fingerprint(std::as_bytes(std::span(graph.parameters())));
-  constexpr const char* what[] = {"the weights that it came to are"};
-  check_same(team, {&value, 1}, what);
+  const Compared weights[] = {
+      {"the weights that it came to are", fingerprint(std::as_bytes(std::span(graph.parameters())))}};
+  check_same(team, weights);
 }
 
 std::vector<std::string> names_of(Team& team) {

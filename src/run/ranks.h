@@ -12,7 +12,7 @@
 namespace lwsvm::run {
 
 // Ranks that do not begin with the same program, settings, network and data would each compute something of
-// their own: throws Error, on all of them, naming the first that differs and in what.
+// their own: throws Error, on all of them, naming those that differ and in what.
 void check_same_start(Team& team, const nlohmann::json& settings, const Model& model, const Task& task);
 // The same of the weights, whenever they are judged: machines whose processors round differently drift apart.
 void check_same_weights(Team& team, const Graph& graph);

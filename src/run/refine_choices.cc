@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/interruptible_source.h"
+#include "base/sample_part.h"
 #include "base/units.h"
 #include "dc/tail.h"
 #include "lwsvm/lambda_search.h"
@@ -29,7 +30,7 @@ std::vector<float> searched_centre(const Graph& graph, const RefineOptions& opti
 }
 
 double searched_lambda(const RefineJob& settings, Model& model, const RefineOptions& refine, const Task& task,
-                       const Threads& threads, Messages& terminal) {
+                       const Threads& threads, Messages& terminal, Team& team) {
   terminal.line("lambda auto: the last layer's SVM for a grid of lambdas, judged on {} validation samples",
                 format_count(task.validation.size()));
   LambdaSearchOptions options;
@@ -39,13 +40,16 @@ double searched_lambda(const RefineJob& settings, Model& model, const RefineOpti
   options.memory = parse_bytes(settings.memory, "memory");
   options.stop_requested = interrupted;
   constexpr const char* doing = "choosing lambda";
-  const InterruptibleSource training(task.training, doing), validation(task.validation, doing);
+  const SamplePart own_training(task.training, team), own_validation(task.validation, team);
+  const InterruptibleSource training(own_training, doing), validation(own_validation, doing);
   const LambdaChoice choice = choose_lambda(
-      model.graph, training, validation, task.loss, options, threads, [&](const LambdaTrial& t) {
+      model.graph, training, validation, task.loss, options, threads,
+      [&](const LambdaTrial& t) {
         terminal.line("  lambda {:<8.3g} val {:6.2f}%  training loss {:.4f}  {} epochs", t.lambda,
                       100 * t.val_accuracy, t.train_loss, t.epochs);
         return !interrupted();
-      });
+      },
+      team);
   stop_if_interrupted(doing);  // the best of half a grid would be another run
   terminal.line("lambda {:.3g}: best on the validation part, ties to the larger", choice.lambda);
   return choice.lambda;
@@ -141,8 +145,10 @@ std::optional<double> given_lambda(const char* place, const std::string& text) {
 }
 
 double lambda_for(const RefineJob& settings, Model& model, const RefineOptions& options, bool at_start,
-                  const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal) {
-  if (settings.lambda == "auto") return searched_lambda(settings, model, options, task, threads, terminal);
+                  const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal,
+                  Team& team) {
+  if (settings.lambda == "auto")
+    return searched_lambda(settings, model, options, task, threads, terminal, team);
   if (const std::optional<double> value = given_lambda("refine", settings.lambda)) return *value;
   if (model.info.lambda && *model.info.lambda > 0 && centred_at_start(model.info) == at_start)
     return *model.info.lambda;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/messages.h"
+#include "base/team.h"
 #include "engine/threads.h"
 #include "model/model.h"
 #include "run/refine_job.h"
@@ -29,6 +30,7 @@ std::optional<double> given_lambda(const char* place, const std::string& text);
 // the file says nothing, one that fits what the network is worth at the start. Layers and centre are those
 // of the options.
 double lambda_for(const RefineJob& settings, Model& model, const RefineOptions& options, bool at_start,
-                  const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal);
+                  const NetworkQuality& start, const Task& task, const Threads& threads, Messages& terminal,
+                  Team& team);
 
 }  // namespace lwsvm::run

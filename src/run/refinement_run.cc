@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -149,11 +150,17 @@ void check_words(const RefineJob& job, const Model& model) {
 // What several ranks cannot do together.
 void check_for_ranks(const RefineJob& job) {
   if (job.mode == "paper") fail("refine", "--mode paper is made for one rank; leave out mpirun");
-  if (job.lambda == "auto")
-    fail("refine",
-         "--lambda auto is made for one rank; find it with lwsvm refine --layers svm --lambda auto --passes "
-         "1, "
-         "without mpirun, and give the number");
+}
+
+// Of the ranks of a machine one loads the data before the others: photos that it decodes are then in the
+// cache.
+std::shared_ptr<const DataSet> load_in_turn(const Model& model, const TaskOptions& options,
+                                            const RunContext& context) {
+  Team& team = *context.team;
+  if (!team.is_first_here()) wait_for_all(team);
+  std::shared_ptr<const DataSet> data = load_for(&model, options, context);
+  if (team.is_first_here()) wait_for_all(team);
+  return data;
 }
 
 void note_refining(const RefineJob& job, const Task& task, const RefineOptions& options, const Centre& centre,
@@ -276,19 +283,19 @@ Start measure_start(const RefineJob& job, const SampleSource& training, const Sa
 // Where nothing is said of copies, and there are sweeps to draw them.
 bool choose_mirrored(const RefineJob& job, const RefineOptions& options, const Model& model, const Task& task,
                      const JudgedPart& judged, const NetworkQuality& start, const Threads& threads,
-                     Messages& messages) {
+                     Messages& messages, Team& team) {
   constexpr std::int64_t enough = 4000;
   if (!job.task.augment.empty() || options.moves == Moves::layers || options.mode == RefineMode::paper)
     return false;
   if (frozen_prefix(model.graph, options.layers) >= 0) return false;  // what is kept of it is worth more
   const std::int64_t samples = judged.training > 0 ? std::min(enough, judged.training) : enough;
-  return mirrored_are_like_new(model, task, start, samples, threads, messages);
+  return mirrored_are_like_new(model, task, start, samples, threads, messages, team);
 }
 
 // What is decided by looking at the network and the data, or was when the saved run began.
 struct Choices {
   RefineOptions options;
-  std::unique_ptr<AugmentedSource> sweep_samples;  // that the options refer to, if they do
+  std::unique_ptr<MirroredSamples> sweep_samples;  // that the options refer to, if they do
   Centre centre;                                   // without its weights, which are in the options
   RefineFindings found;
   std::optional<Start> start;  // absent: the checkpoint has it
@@ -313,25 +320,27 @@ Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model
   }
   std::optional<Start> start;
   if (saved) {
-    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages);
+    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages, team);
   } else {
     const PartOf training(task.training, found.judged.training, options.seed);
     const PartOf validation(task.validation, found.judged.validation, options.seed);
     start = measure_start(job, training.samples(), validation.samples(), model, task, threads, team);
-    options.lambda = lambda_for(job, model, options, centre.at_start, start->judged, task, threads, messages);
+    options.lambda =
+        lambda_for(job, model, options, centre.at_start, start->judged, task, threads, messages, team);
     start->judged.objective =
         make_regulariser(model.graph, options).value(model.graph.parameters()) + start->judged.train_loss;
-    found.mirrored = team.is_alone() && choose_mirrored(job, options, model, task, found.judged,
-                                                        start->judged, threads, messages);
+    found.mirrored =
+        choose_mirrored(job, options, model, task, found.judged, start->judged, threads, messages, team);
     const Stopwatch test_watch;
     found.start = with_test(start->judged, model, task, threads, found.judged.test, team);
     stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
   }
   found.lambda = fmt::format("{}", options.lambda);
-  if (!team.is_alone()) found.mirrored = false;  // also where one rank alone has begun the run
-  std::unique_ptr<AugmentedSource> sweep_samples;
-  if (found.mirrored) sweep_samples = std::make_unique<AugmentedSource>(with_mirrored(task));
-  options.sweep_samples = sweep_samples.get();
+  std::unique_ptr<MirroredSamples> sweep_samples;
+  if (found.mirrored) {
+    sweep_samples = std::make_unique<MirroredSamples>(task, team);
+    options.sweep_samples = &sweep_samples->own;
+  }
   return {std::move(options), std::move(sweep_samples), std::move(centre), std::move(found), start};
 }
 
@@ -412,17 +421,19 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
                               : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   if (!saved) check_words(job, model);
   if (!team.is_alone()) check_for_ranks(job);
-  if (!input.data) input.data = load_for(&model, origin.task(job.task), context);
-  const Task task(origin.task(job.task), &model.info, std::move(input.data));
+  if (!input.data) input.data = load_in_turn(model, origin.task(job.task), context);
+  std::optional<Task> held(std::in_place, origin.task(job.task), &model.info, std::move(input.data));
   stop_if_interrupted("loading the data");
-  if (saved) check_same_data(*saved, task);
+  if (saved) check_same_data(*saved, *held);
   const Threads threads = start_threads(context.threads, messages);
-  fit_input(model, job.pixels, task.data, threads, messages);
+  fit_input(model, job.pixels, held->data, threads, messages);
   const ModelInfo as_read = saved ? notes_of(saved->checkpoint, model.info) : model.info;
   const double time_limit = seconds_of(job.time_limit);
   StopPolicy stop_policy(clock, time_limit);
   stop_policy.reserve(0.2);
-  check_same_start(team, settings_of(job), model, task);
+  check_same_start(team, settings_of(job), model, *held);
+  if (!team.is_alone()) held.emplace(origin.task(job.task), &model.info, own_samples(*held, team));
+  const Task& task = *held;
   const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages, team);
   const auto& [options, sweep_samples, centre, found, start] = chosen;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -94,6 +95,29 @@ Task::Task(const TaskOptions& options, const ModelInfo* info, std::shared_ptr<co
       crops(crop_views(data, split.train)),
       training(train, data.shape, parse_augmentation(options.augment, data), sources(crops)),
       loss(parse_loss(options.loss), margins_for(options, data.classes)) {}
+
+std::shared_ptr<const DataSet> own_samples(const Task& whole, const Team& team) {
+  const auto own = [&](std::span<const std::int32_t> samples) {
+    const std::int64_t count = std::ssize(samples), begin = part_begin(count, team.rank(), team.size());
+    return samples.subspan(static_cast<std::size_t>(begin),
+                           static_cast<std::size_t>(part_size(count, team.rank(), team.size())));
+  };
+  const auto own_of_all = [&](const Samples& samples) {
+    std::vector<std::int32_t> all(samples.size());
+    std::iota(all.begin(), all.end(), 0);
+    return samples.with_pixels_of(own(all));
+  };
+  DataSet part = whole.data;  // which shares the pixels
+  part.checksum_of_all = checksum(whole.data);
+  const auto train = own(whole.split.train), validation = own(whole.split.validation);
+  std::vector<std::int32_t> both(train.begin(), train.end());
+  both.insert(both.end(), validation.begin(), validation.end());
+  part.train = whole.data.train.with_pixels_of(both);
+  for (Samples& crops : part.train_crops) crops = crops.with_pixels_of(train);
+  part.validation = own_of_all(whole.data.validation);
+  part.test = own_of_all(whole.data.test);
+  return std::make_shared<const DataSet>(std::move(part));
+}
 
 void note_split(const SplitChoice& choice, ModelInfo& info) {
   info.metadata[kSplitKey] = fmt::format("val={} seed={}", choice.validation, choice.seed);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/team.h"
 #include "data/augment.h"
 #include "data/dataset.h"
 #include "data/normalization.h"
@@ -80,6 +81,9 @@ struct Task {
   AugmentedSource training;       // the training part with its transformed copies: what the objective is over
   Loss loss;
 };
+
+// The data of a task with the pixels of this rank's training, validation and test samples only.
+std::shared_ptr<const DataSet> own_samples(const Task& whole, const Team& team);
 
 LossKind parse_loss(const std::string& name);
 

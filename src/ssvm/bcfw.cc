@@ -27,7 +27,7 @@ BcfwSolver::BcfwSolver(BlockAscent& blocks, std::vector<float> anchor, const Bcf
       schedule_(blocks.blocks(), options.schedule),
       random_(options.seed + (static_cast<std::uint64_t>(team.rank()) << 32)),
       psi_change_(static_cast<std::size_t>(blocks.dimension())),
-      rounds_(team, options.rounds, threads) {
+      rounds_(team, blocks, options.rounds, options.schedule.batch_size, threads) {
   LWSVM_CHECK(team.is_alone() || !options.schedule.fixed_batches);
   LWSVM_CHECK(state_.dimension() == blocks.dimension());
 }
@@ -86,8 +86,7 @@ void BcfwSolver::begin_epoch() {
   schedule_.begin_epoch(random_, last_gap_ * samples_per_block);
   if (!team_.is_alone()) {
     round_ = 0;
-    rounds_in_epoch_ =
-        static_cast<std::uint64_t>(rounds_.rounds_of(schedule_.length(), schedule_.batch_size()));
+    rounds_in_epoch_ = static_cast<std::uint64_t>(rounds_.rounds_of(schedule_.length()));
   }
   epoch_gap_ = 0;
   dual_at_epoch_start_ = state_.dual();
@@ -102,7 +101,7 @@ bool BcfwSolver::improve_next_batch() {
   if (!std::isfinite(report.gap)) return false;
   if (!follow(report.gap, report.offset_change)) return false;
   mean_step_ = report.mean_step;
-  visits_ += batch.size();
+  visits_ += report.visits;
   schedule_.finish_batch(gaps_);
   return true;
 }

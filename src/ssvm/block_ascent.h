@@ -13,7 +13,10 @@
 
 namespace lwsvm {
 
+class JointBatch;
+
 struct BatchReport {
+  std::uint64_t visits = 0;  // blocks
   double loss = 0;           // sum_b H_b(w), before the move
   double gap = 0;            // sum_b g_b, before the move
   double offset_change = 0;  // of sum_i ell_i
@@ -33,8 +36,16 @@ class BlockAscent {
   virtual BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
                               std::span<float> psi_change, std::span<double> gaps) = 0;
 
-  // For rounds of many ranks (rounds.h). Between the two every block is improved at most once; then each goes
-  // back all but `share` of its way.
+  // Of several ranks: whether the steps of all ranks' batches can be chosen together (joint_batch.h), and
+  // that then. Report and `psi_change` are those of all ranks, `blocks` (there may be none) and `gaps` this
+  // rank's.
+  virtual bool can_join() const = 0;
+  virtual BatchReport improve_jointly(std::span<const std::int32_t> blocks, const DualState& state,
+                                      JointBatch& batch, std::span<float> psi_change,
+                                      std::span<double> gaps) = 0;
+
+  // Where they cannot, for rounds of many ranks (rounds.h). Between the two every block is improved at most
+  // once; then each goes back all but `share` of its way.
   virtual void begin_round() = 0;
   virtual void finish_round(double share) = 0;
 

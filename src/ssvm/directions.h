@@ -43,6 +43,12 @@ class FactoredDirections final : public Directions {
     input_rows_ = inputs;
   }
 
+  std::int64_t outputs() const { return outputs_; }
+  std::int64_t inputs() const { return inputs_; }
+  Bias bias() const { return bias_; }
+  const float* slope_row(int b) const { return slope_rows_ + b * outputs_; }
+  const float* input_row(int b) const { return input_rows_ + b * inputs_; }
+
   int count() const override { return count_; }
   std::int64_t dimension() const override { return outputs_ * (inputs_ + (bias_ == Bias::yes ? 1 : 0)); }
   void gram(std::span<float> out) const override;

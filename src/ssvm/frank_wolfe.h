@@ -29,6 +29,9 @@ class FrankWolfe final : public BlockAscent {
   std::int64_t dimension() const override { return oracle_.dimension(); }
   BatchReport improve(std::span<const std::int32_t> blocks, const DualState& state,
                       std::span<float> psi_change, std::span<double> gaps) override;
+  bool can_join() const override { return rule_ == StepRule::per_block && oracle_.short_directions(); }
+  BatchReport improve_jointly(std::span<const std::int32_t> blocks, const DualState& state, JointBatch& batch,
+                              std::span<float> psi_change, std::span<double> gaps) override;
   void begin_round() override { oracle_.begin_round(); }
   void finish_round(double share) override { oracle_.finish_round(share); }
   double mean_loss(const Weights& w) override { return oracle_.mean_loss(w); }
@@ -36,6 +39,10 @@ class FrankWolfe final : public BlockAscent {
   std::uint64_t block_bytes() const override { return oracle_.block_bytes(); }
 
  private:
+  const Directions& look(std::span<const std::int32_t> blocks, const Weights& w, std::span<double> gaps,
+                         BatchReport& report);
+  void report_steps(std::span<const double> gaps, BatchReport& report) const;
+  void commit(std::span<const double> gaps, std::span<const float> moving_steps);
   void take_steps(const Directions& directions, double dual_scale, std::span<float> psi_change);
   void take_single_step(const Directions& directions, double dual_scale, std::span<float> psi_change);
 
@@ -45,6 +52,7 @@ class FrankWolfe final : public BlockAscent {
   StepOptions step_options_;
   std::vector<double> losses_, moving_gaps_;
   std::vector<float> gram_, moving_steps_, steps_;  // moving: of the blocks that have a gap
+  std::vector<float> rows_, products_, own_gram_;   // of a joint batch
 };
 
 }  // namespace lwsvm

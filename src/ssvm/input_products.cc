@@ -14,6 +14,8 @@ class DenseProducts final : public InputProducts {
 
   std::int64_t samples() const override { return features_.samples(); }
   std::int64_t width() const override { return features_.width(); }
+  bool is_dense() const override { return true; }
+  const float* selected_rows() const override { return selected_rows_; }
 
   void scores(std::span<const std::int32_t> batch, const float* weights, std::int64_t outputs,
               float* out) override {
@@ -62,6 +64,8 @@ class SparseProducts final : public InputProducts {
 
   std::int64_t samples() const override { return rows_.rows(); }
   std::int64_t width() const override { return rows_.width; }
+  bool is_dense() const override { return false; }
+  const float* selected_rows() const override { return nullptr; }
 
   void scores(std::span<const std::int32_t> batch, const float* weights, std::int64_t outputs,
               float* out) override {

@@ -46,12 +46,14 @@ class InputProducts {
   virtual ~InputProducts() = default;
   virtual std::int64_t samples() const = 0;
   virtual std::int64_t width() const = 0;
+  virtual bool is_dense() const = 0;
   // out (batch x outputs) = Z W'; weights: outputs x width.
   virtual void scores(std::span<const std::int32_t> batch, const float* weights, std::int64_t outputs,
                       float* out) = 0;
   // Which samples of the last scores() the next two are about: their positions in its batch, rising.
   virtual void select(std::span<const std::int32_t> positions) = 0;
-  virtual void gram(float* out) = 0;  // selected x selected
+  virtual const float* selected_rows() const = 0;  // dense ones, selected x width
+  virtual void gram(float* out) = 0;               // selected x selected
   // out (outputs x width); slopes: selected x outputs.
   virtual void combine(const float* slopes, std::int64_t outputs, float* out) = 0;
 };

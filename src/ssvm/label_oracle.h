@@ -30,6 +30,8 @@ class LabelModel {
   virtual const Directions& backward(std::span<const std::int32_t> samples,
                                      std::span<const std::int32_t> positions,
                                      std::span<const float> seeds) = 0;
+  // What backward() returns, where that is always short.
+  virtual const FactoredDirections* short_directions() const { return nullptr; }
 };
 
 class LabelOracle final : public Oracle {
@@ -44,6 +46,7 @@ class LabelOracle final : public Oracle {
   const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
                                 std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
+  const FactoredDirections* short_directions() const override { return model_.short_directions(); }
   void begin_round() override { blocks_.begin_round(); }
   void finish_round(double share) override { blocks_.finish_round(share); }
   double mean_loss(const Weights& w) override;

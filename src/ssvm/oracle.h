@@ -35,6 +35,9 @@ class Oracle {
   // block, 0 for those without a direction.
   virtual void commit(std::span<const float> steps) = 0;
 
+  // Where the directions are short (joint_batch.h): those of the last find_planes, or none yet.
+  virtual const FactoredDirections* short_directions() const { return nullptr; }
+
   // For rounds of many ranks (rounds.h). Between the two every block is committed at most once; then each
   // goes back all but `share` of its way.
   virtual void begin_round() = 0;
@@ -45,6 +48,31 @@ class Oracle {
 
   virtual void visit(StateArchive& archive) = 0;  // the blocks
   virtual std::uint64_t block_bytes() const = 0;  // memory that the blocks take
+};
+
+// Of a dense layer on a rank that has no samples.
+class EmptyOracle final : public Oracle {
+ public:
+  EmptyOracle(std::int64_t outputs, std::int64_t inputs, Bias bias, const Threads& threads)
+      : directions_(outputs, inputs, bias, threads) {}
+
+  std::int64_t samples() const override { return 0; }
+  std::int64_t blocks() const override { return 0; }
+  std::int64_t dimension() const override { return directions_.dimension(); }
+  const Directions& find_planes(std::span<const std::int32_t> /*blocks*/, const Weights& /*w*/,
+                                std::span<double> /*losses*/, std::span<double> /*gaps*/) override {
+    return directions_;
+  }
+  void commit(std::span<const float> /*steps*/) override {}
+  const FactoredDirections* short_directions() const override { return &directions_; }
+  void begin_round() override {}
+  void finish_round(double /*share*/) override {}
+  double mean_loss(const Weights& /*w*/) override { return 0; }
+  void visit(StateArchive& /*archive*/) override {}
+  std::uint64_t block_bytes() const override { return 0; }
+
+ private:
+  FactoredDirections directions_;
 };
 
 }  // namespace lwsvm

@@ -78,6 +78,7 @@ class FactoredOracle final : public Oracle {
   const Directions& find_planes(std::span<const std::int32_t> samples, const Weights& w,
                                 std::span<double> losses, std::span<double> gaps) override;
   void commit(std::span<const float> steps) override;
+  const FactoredDirections* short_directions() const override { return &directions_; }
   void begin_round() override { earlier_.begin(); }
   void finish_round(double share) override;
   double mean_loss(const Weights& w) override;

@@ -21,8 +21,16 @@ void RoundOptions::validate() const {
   if (!(caution >= 1)) fail("ssvm", "the ranks' caution is {}: it must be at least 1", caution);
 }
 
-std::int64_t Rounds::rounds_of(std::int64_t blocks, int batch) const {
-  const std::int64_t of_a_round = std::int64_t{batch} * options_.batches;
+Rounds::Rounds(Team& team, const BlockAscent& blocks, const RoundOptions& options, int batch,
+               const Threads& threads)
+    : team_(team), options_(options), batch_(batch), threads_(threads), exchange_(team) {
+  options.validate();
+  if (!team.is_alone() && options.combination == Combination::together && blocks.can_join())
+    joint_.emplace(team, batch, threads);
+}
+
+std::int64_t Rounds::rounds_of(std::int64_t blocks) const {
+  const std::int64_t of_a_round = joint_ ? batch_ : std::int64_t{batch_} * options_.batches;
   return largest(team_, (blocks + of_a_round - 1) / of_a_round);
 }
 
@@ -56,8 +64,19 @@ RoundReport Rounds::improve_own(BlockAscent& blocks, Schedule& schedule, std::ui
   return own;
 }
 
+RoundReport Rounds::improve_jointly(BlockAscent& blocks, Schedule& schedule, std::uint64_t end,
+                                    const DualState& state, std::span<float> psi_change) {
+  std::span<const std::int32_t> batch;
+  if (schedule.position() < end) batch = schedule.next_batch(end);
+  gaps_.resize(batch.size());
+  const BatchReport all = blocks.improve_jointly(batch, state, *joint_, psi_change, gaps_);
+  schedule.finish_batch(gaps_);
+  return {all.gap, all.offset_change, all.mean_step, all.visits, {}};
+}
+
 RoundReport Rounds::improve(BlockAscent& blocks, Schedule& schedule, std::uint64_t end, DualState& state,
                             std::span<float> psi_change) {
+  if (joint_) return improve_jointly(blocks, schedule, end, state, psi_change);
   blocks.begin_round();
   const RoundReport own = improve_own(blocks, schedule, end, state, psi_change);
   const double slope = own.offset_change + dot(threads_, psi_change, state.weights().exact);

@@ -14,6 +14,9 @@
 // (input_products.h). Departs
 // from [BZK17], which takes Frank-Wolfe steps here too.
 //
+// A batch of several ranks (joint_batch.h) is solved in the same way: each sample that has a gap is told of
+// with its z, its scores and its alpha, and every rank projects all of them.
+//
 // Only where nothing but the weights and the bias stands between z and the loss: otherwise J J^T is not a
 // multiple of the identity, and the label form applies.
 #pragma once
@@ -50,6 +53,10 @@ class SvmLayer final : public BlockAscent {
   std::int64_t dimension() const override;
   BatchReport improve(std::span<const std::int32_t> samples, const DualState& state,
                       std::span<float> psi_change, std::span<double> gaps) override;
+  bool can_join() const override { return inputs_->is_dense(); }
+  BatchReport improve_jointly(std::span<const std::int32_t> samples, const DualState& state,
+                              JointBatch& batch, std::span<float> psi_change,
+                              std::span<double> gaps) override;
   void begin_round() override { blocks_.begin_round(); }
   void finish_round(double share) override { blocks_.finish_round(share); }
   double mean_loss(const Weights& w) override;
@@ -62,9 +69,13 @@ class SvmLayer final : public BlockAscent {
   SvmLayer(std::unique_ptr<InputProducts> inputs, std::span<const std::int32_t> labels, MarginMatrix margin,
            const SvmLayerOptions& options);
   void score(std::span<const std::int32_t> samples, std::span<const float> w);
+  void look(std::span<const std::int32_t> samples, const DualState& state, std::span<double> gaps,
+            BatchReport& report);
   void gather_active(std::span<const std::int32_t> samples, std::span<const double> gaps);
+  void tell(JointBatch& batch);
+  void make_points();
   void sweep_projections(double dual_scale);
-  void apply(std::span<float> psi_change, BatchReport& report);
+  void apply(std::int64_t first, BatchReport& report);
 
   std::unique_ptr<InputProducts> inputs_;
   MarginMatrix margin_;
@@ -72,14 +83,16 @@ class SvmLayer final : public BlockAscent {
   SvmLayerOptions options_;
   std::vector<float> scores_;  // batch x C: with Delta added, once seen
 
-  // The samples of the batch that have a gap.
-  std::vector<std::int32_t> active_;
+  // The samples of the batch that have a gap; `active_` this rank's, all else those of all ranks.
+  std::vector<std::int32_t> active_, truths_;
+  std::vector<double> told_truths_;
   std::vector<float> augmented_;  // C x active: Delta + scores, kept current
   std::vector<float> kernel_;     // active x active
   std::vector<float> before_;     // active x C: alpha; later its change
   std::vector<double> points_;    // active x C: alpha, moving; the true label's weight needs the digits
   std::vector<double> target_, projection_;  // C
   std::vector<float> stored_;                // C
+  std::vector<float> rows_, own_kernel_;     // of a joint batch
 };
 
 }  // namespace lwsvm

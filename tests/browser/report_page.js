@@ -193,6 +193,32 @@ async function checkContrast(page, where) {
   expect(poor.length === 0, `${where}: every text has enough contrast: ${poor}`);
 }
 
+// A row for each rank of the logs, with bars in proportion to its times.
+async function checkRanks(page, where) {
+  const told = runs.flatMap(
+    (records) => (records.filter((record) => record.type === "ranks").at(-1) || { ranks: [] }).ranks,
+  );
+  const shown = await page.value(`[...document.querySelectorAll("#ranks tbody tr")].map((row) => ({
+    name: row.cells[0].textContent, waiting: row.cells[4].textContent,
+    widths: [...row.querySelectorAll(".rank-bar i")].map((bar) => bar.getBoundingClientRect().width) }))`);
+  expect(shown.length === told.length, `${where}: ${shown.length} rows for ${told.length} ranks`);
+  expect(
+    (await page.value(`document.getElementById("ranks").hidden`)) === (told.length === 0),
+    `${where}: the ranks are shown if there are some`,
+  );
+  told.forEach((rank, k) => {
+    const { name, waiting, widths } = shown[k];
+    expect(name === rank.rank, `${where}: rank ${name}`);
+    expect(parseFloat(waiting) === rank.waiting, `${where}: ${name} waits ${waiting}, not ${rank.waiting} s`);
+    ["computing", "exchanging", "waiting"].forEach((part, p) =>
+      expect(
+        Math.abs(widths[p] - (widths[0] * rank[part]) / rank.computing) < 1,
+        `${where}: ${name}, bar of ${part}: ${widths[p]} px`,
+      ),
+    );
+  });
+}
+
 async function checkLayout(page, width, where) {
   expect(
     (await page.value("document.documentElement.scrollWidth")) <= width,
@@ -242,6 +268,7 @@ run(() =>
       await checkLayout(page, width, where);
       await checkCurves(page, where);
       await checkSolves(page, where);
+      await checkRanks(page, where);
       await checkHover(page, where);
       await checkKeys(page, where);
       await checkToggle(page, where);

@@ -153,6 +153,32 @@ TEST_F(Adapt, GoesDeeperWhereThatIsBetterByValidation) {
   }
 }
 
+TEST_F(Adapt, MakesCopiesOfFewPhotosForOlderLayersAlone) {
+  const Arguments deeper{"--depth", "all", "--val", "45", "--json"};
+  const Result copied = adapt("copied.onnx", deeper);
+  const Result plain = adapt("plain.onnx", deeper + Arguments{"--augment", "none"});
+  ASSERT_EQ(copied.exit_code, 0) << copied.err;
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_EQ(copied.value()["feature_samples"], 72 * 6 + 36);
+  EXPECT_EQ(plain.value()["feature_samples"], 72 + 36);
+  EXPECT_EQ(copied.value()["head"], plain.value()["head"]) << "the new layer is solved without them";
+  EXPECT_THAT(copied.err, HasSubstr("older layers learn from copies"));
+  EXPECT_EQ(eval("copied.onnx")["accuracy"], copied.value()["test_accuracy"]);
+}
+
+// Then nothing is left to validate with.
+TEST_F(Adapt, LearnsFromValidationPhotosInTheEnd) {
+  for (const char* depth : {"head", "all"}) {
+    const Result result =
+        adapt("mine.onnx", {"--depth", depth, "--val", "45", "--augment", "flip", "--json"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(result.value()["head"].contains("val_accuracy"));
+    EXPECT_FALSE(result.value().contains("val_accuracy"));
+    const bool deeper = result.value()["layers"].size() > 1;
+    EXPECT_EQ(deeper, result.err.find("once more with the 45 validation samples") != std::string::npos);
+  }
+}
+
 TEST_F(Adapt, LearnsFromRandomCropsOfPhotos) {
   const Result result =
       adapt("crops.onnx", {"--depth", "auto", "--val", "45", "--augment", "flip,crop2", "--json"});

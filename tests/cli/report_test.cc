@@ -191,6 +191,12 @@ class ReportInABrowser : public Report {
 };
 
 TEST_F(ReportInABrowser, ShowsWhatTheLogsSay) {
+  write_log("refined",
+            read_file(folder_ / "refined/log.jsonl") +
+                R"({"type":"ranks","ranks":[)"
+                R"({"rank":"one, rank 0","computing":6,"exchanging":3,"waiting":1,"bytes_sent":5000000},)"
+                R"({"rank":"two, rank 1","computing":4,"exchanging":3,"waiting":3,"bytes_sent":5000000}]})"
+                "\n");
   ASSERT_EQ(report({"base", "long", "refined", "--csv", "tables"}).exit_code, 0);
   const auto path = [&](const std::string& name) { return (folder_ / name).string(); };
   const auto [code, printed] =
@@ -217,7 +223,8 @@ TEST_F(ReportInABrowser, StandsLogsOfAnyValues) {
       "odd",
       "{\"type\":\"run\",\"settings\":7,\"start\":[],\"command\":\"refine\"}\n{\"type\":\"epoch\"}\n"
       "{\"type\":\"update\",\"seconds\":\"x\",\"objective\":null,\"layer\":[1],\"mu\":{},\"reason\":4}\n"
-      "{\"type\":\"inner\",\"primal\":\"x\",\"layer\":{}}\n{\"type\":\"end\",\"model\":3,\"seconds\":[]}\n");
+      "{\"type\":\"inner\",\"primal\":\"x\",\"layer\":{}}\n{\"type\":\"ranks\",\"ranks\":[7,{\"rank\":[],"
+      "\"waiting\":-1}]}\n{\"type\":\"end\",\"model\":3,\"seconds\":[]}\n");
   write_log("bare",
             "{\"type\":\"epoch\",\"seconds\":1e300,\"objective\":-1}\n{\"type\":\"epoch\",\"seconds\":-1,"
             "\"objective\":0}\n");

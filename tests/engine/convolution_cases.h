@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -323,6 +324,26 @@ std::string neighbour_complaint(const ConvolutionCase& c, Engine& convolution) {
     if (!std::equal(found.input_gradient.data(), found.input_gradient.data() + in,
                     together.input_gradient.data() + sample * in))
       return fmt::format("input gradient of sample {}", i);
+  }
+  return "";
+}
+
+// A ReLU and a Clip done on the way out: the bits of doing them afterwards? What differs, or nothing.
+template <typename Engine>
+std::string clamp_complaint(const ConvolutionCase& c) {
+  const auto forward = [&](const std::optional<Clamp>& clamp) {
+    Engine convolution(c.g, c.samples, {c.bias, false, false, clamp});
+    convolution.pack(c.weights.data());
+    GuardedBuffer output(at(c.output_size())), scratch(convolution.scratch_floats());
+    convolution.forward(c.input.data(), c.biases.data(), output.data(), scratch.data());
+    LWSVM_CHECK(output.intact() && scratch.intact());
+    return std::vector<float>(output.data(), output.data() + output.size());
+  };
+  const std::vector<float> plain = forward({});
+  for (const Clamp& clamp : {Clamp{.low = 0.0f}, Clamp{-0.5f, 1.0f}}) {
+    std::vector<float> expected = plain;
+    std::transform(plain.begin(), plain.end(), expected.begin(), clamp);
+    if (forward(clamp) != expected) return fmt::format("clamped to {} .. {}", clamp.low, clamp.high);
   }
   return "";
 }

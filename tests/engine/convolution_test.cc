@@ -92,6 +92,15 @@ TYPED_TEST(AnyConvolution, GivesASampleTheSameBitsAloneAsAmongOthers) {
   }
 }
 
+// Evaluation leaves ReLU and Clip to the convolution before them; recording a pattern does not.
+TYPED_TEST(AnyConvolution, ClampsToTheBitsOfAClampBehindIt) {
+  for (std::uint64_t seed = 0; seed < geometries; ++seed) {
+    const ConvolutionCase c = test::random_case(5000 + seed);
+    EXPECT_EQ(test::clamp_complaint<TypeParam>(c), "")
+        << "seed " << 5000 + seed << ": " << describe(c, TypeParam(c.g, c.samples, {c.bias, false, false}));
+  }
+}
+
 // A primitive made for one thread count and run under another is what oneDNN gets silently wrong.
 TEST(Convolution, GivesTheSameBitsOutsideAndInsideAParallelRegion) {
   for (std::uint64_t seed = 0; seed < geometries / 8; ++seed) {

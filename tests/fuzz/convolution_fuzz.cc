@@ -1,5 +1,5 @@
 // Random convolutions for so many seconds: forward and both gradients against the definition, buffers between
-// guard words, and every sample's values with and without neighbours.
+// guard words, every sample's values with and without neighbours, and ReLU and Clip on the way out.
 //
 //   convolution_fuzz SECONDS [FIRST_SEED]       exit code 1 and the case's seed and geometry at the first
 //   fault
@@ -28,6 +28,9 @@ std::string fault(const test::ConvolutionCase& c, std::uint64_t seed) {
   if (wrong.empty())
     if (const std::string differs = neighbour_complaint(c, convolution); !differs.empty())
       wrong = differs + " is not what it is alone";
+  if (wrong.empty())
+    if (const std::string differs = test::clamp_complaint<Engine>(c); !differs.empty())
+      wrong = differs + " it is not what a clamp behind it makes of it";
   return wrong.empty() ? wrong : fmt::format("seed {}: {}\n{}", seed, describe(c, convolution), wrong);
 }
 

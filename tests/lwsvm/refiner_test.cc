@@ -178,6 +178,28 @@ TEST(Refiner, SweepsLeaveTheStatisticsOfBatchNormAlone) {
 // The rules: of the networks after every move, the start included, the one with the lowest validation loss
 // (30 samples are too few for accuracy to tell), without validation that with the lowest F; or one on the
 // line to it.
+TEST(Refiner, MakesASweepOfKnownLengthAndRadiusAtOnce) {
+  class NoRaces final : public RefineObserver {
+   public:
+    void on_race(double, double) override { ADD_FAILURE() << "the radius is known"; }
+    void on_update(const LayerUpdate& update) override { updates.push_back(update); }
+    std::vector<LayerUpdate> updates;
+  };
+  Graph graph = chain_net(2);
+  const VectorSource train = clusters(400, 1), validation = clusters(50, 2);
+  const Threads threads(2);
+  RefineOptions options = small_options(1e-3, Moves::sweeps);
+  options.passes = 5;
+  options.one_sweep = true;
+  options.radius = 2e-3;
+  Refiner refiner(graph, train, &validation, zero_one_loss(), options, threads);
+  NoRaces observer;
+  EXPECT_EQ(refiner.run(observer), RefineEnd::passes_done);
+  ASSERT_EQ(observer.updates.size(), 1u);
+  EXPECT_EQ(observer.updates[0].epochs, 5);
+  EXPECT_EQ(observer.updates[0].eta, 2e-3);
+}
+
 TEST(Refiner, KeepsTheBestNetworkSeenAndStopsByTheRules) {
   int fell = 0, little = 0, done = 0;
   for (std::uint64_t seed = 0; seed < repetitions(6, 5); ++seed)

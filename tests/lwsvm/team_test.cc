@@ -6,6 +6,7 @@
 
 #include "base/sample_part.h"
 #include "base/thread_team.h"
+#include "lwsvm/lambda_search.h"
 #include "lwsvm/refiner.h"
 #include "networks.h"
 #include "temporary_folder.h"
@@ -106,6 +107,37 @@ TEST(TeamOfThreads, RefinesToOneNetworkThatIsBetterOnAllSamples) {
         });
       for (const auto& result : results) EXPECT_EQ(result, results[0]) << ranks << " ranks";
     }
+}
+
+// The SVMs of the grid are one rank's to within their gap, and the choice is that of what all see.
+TEST(TeamOfThreads, ChoosesLambdaAsOneRankDoes) {
+  const VectorSource train = clusters(90, 3), validation = clusters(60, 103);
+  const Loss loss{LossKind::hinge, MarginMatrix(classes)};
+  const auto choose = [&](Team& team) {
+    Graph graph = chain_net(24);
+    LambdaSearchOptions options;
+    options.smallest = 1e-2;
+    options.gap = 1e-3;
+    options.max_epochs = 500;
+    options.batch = 30;
+    return choose_lambda(
+        graph, SamplePart(train, team), SamplePart(validation, team), loss, options, Threads(1),
+        [](const LambdaTrial&) { return true; }, team);
+  };
+  const LambdaChoice truth = choose(alone());
+  for (const int ranks : {2, 5})
+    with_ranks(ranks, [&](Team& team) {
+      const LambdaChoice found = choose(team);
+      ASSERT_EQ(found.trials.size(), truth.trials.size());
+      double best = -1, expected = 0;
+      for (std::size_t k = 0; k < found.trials.size(); ++k) {
+        const LambdaTrial& trial = found.trials[k];
+        EXPECT_EQ(trial.lambda, truth.trials[k].lambda);
+        EXPECT_NEAR(trial.train_loss, truth.trials[k].train_loss, 0.05) << "lambda " << trial.lambda;
+        if (trial.val_accuracy > best) best = trial.val_accuracy, expected = trial.lambda;
+      }
+      EXPECT_EQ(found.lambda, expected);
+    });
 }
 
 TEST(TeamOfThreads, GoesOnToTheSameBits) {

@@ -1,11 +1,17 @@
 // lwsvm refine under mpirun: as a user would run it.
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <set>
 
+#include "base/random.h"
 #include "cli/never_rises.h"
 #include "cli/program.h"
+#include "data/made_files.h"
 #include "judge.h"
 #include "report/run_log.h"
 
@@ -132,6 +138,36 @@ TEST_F(Mpi, AnyNumberOfRanksKeepsTheCertificate) {
   }
 }
 
+// Also with copies, float pixels, and parts that come with the data.
+TEST_F(Mpi, DataOfEveryKindAreShared) {
+  Random random(1);
+  std::vector<test::ZipMemberBytes> arrays;
+  for (const auto& [part, count] : {std::pair("train", 101), std::pair("val", 31), std::pair("test", 17)}) {
+    std::vector<float> pixels;
+    std::vector<std::int64_t> labels;
+    for (int i = 0; i < count; ++i) {
+      labels.push_back(i % 4);
+      for (int p = 0; p < 64; ++p) pixels.push_back(static_cast<float>(random.normal()));
+    }
+    arrays.push_back({fmt::format("x_{}.npy", part),
+                      test::npy("<f4", fmt::format("({}, 8, 8)", count), test::raw(pixels))});
+    arrays.push_back(
+        {fmt::format("y_{}.npy", part), test::npy("<i8", fmt::format("({},)", count), test::raw(labels))});
+  }
+  std::ofstream(folder_ / "mine.npz", std::ios::binary) << test::zip(arrays, false);
+  std::vector<json> starts;
+  for (const int count : {1, 3}) {
+    const Result result = mpirun(
+        ranks(count) + Arguments{"refine", "base.onnx", "--data", "mine.npz", "--augment", "flip", "--passes",
+                                 "1", "--threads", "1", "--max-epochs", "2", "-o", "out.onnx", "--json"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    starts.push_back(result.value()["start"]);
+  }
+  EXPECT_NEAR(starts[1]["objective"], starts[0]["objective"], 1e-6);
+  for (const char* accuracy : {"train_accuracy", "val_accuracy", "test_accuracy"})
+    EXPECT_EQ(starts[1][accuracy], starts[0][accuracy]) << accuracy;
+}
+
 TEST_F(Mpi, MoreRanksThanSamplesWork) {
   const Result result = mpirun(
       ranks(4) + Arguments{"refine", "base.onnx", "--data", "synthetic:n=4,test=2,classes=4,size=8x8",
@@ -179,6 +215,48 @@ TEST_F(Mpi, ADeadRankEndsTheJobAndAnyNumberOfRanksResumesIt) {
   EXPECT_EQ(bytes("on2"), bytes("whole"));
 }
 
+// What all come upon is said once, and what some come upon with their names.
+TEST_F(Mpi, SeveralRanksInTroubleAreAllNamed) {
+  const auto with = [](const std::string& network) {
+    return ranks(1) + Arguments{"refine", network, "--data", kData, "--threads", "1", "-o", "out.onnx"};
+  };
+  const Result some = mpirun(with("base.onnx") + Arguments{":"} + with("nothing.onnx") + Arguments{":"} +
+                             with("nowhere.onnx"));
+  EXPECT_EQ(some.exit_code, 2);
+  EXPECT_THAT(some.err, testing::ContainsRegex("rank 1: .*nothing.onnx"));
+  EXPECT_THAT(some.err, testing::ContainsRegex("rank 2: .*nowhere.onnx"));
+  const Result all = mpirun(ranks(3) + Arguments{"refine", "nothing.onnx", "--data", kData});
+  EXPECT_EQ(all.exit_code, 2);
+  const std::size_t first = all.err.find("nothing.onnx");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(all.err.find("lwsvm: ", first), std::string::npos) << all.err;
+}
+
+TEST_F(Mpi, ARankWhoseDiskIsFullIsNamedAndEndsTheJob) {
+  Process process(folder_.path(),
+                  ranks(2) + refine("full", {"--moves", "layers", "--patience", "1000"}, "1000"),
+                  allow_and_save_always, LWSVM_MPIRUN);
+  while (!fs::exists(log("full")) || records(log("full"), "update").empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const std::vector<pid_t> started = children_of(process.id());
+  ASSERT_EQ(started.size(), 2u);
+  const rlimit none{16, 16};  // bytes of a file, from now on
+  ASSERT_EQ(::prlimit(started[1], RLIMIT_FSIZE, &none, nullptr), 0) << std::strerror(errno);
+  const Result ended = process.wait();
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, testing::ContainsRegex("rank [01]: .*cannot write"));
+}
+
+TEST_F(Mpi, ARankWithoutMemoryIsNamedAndEndsTheJob) {
+  const Arguments rest{"refine",    "base.onnx", "--data", "synthetic:n=4000000,classes=4,size=32x32",
+                       "--threads", "1",         "-o",     "out.onnx"};  // 4 GB of pixels
+  const Result result =
+      mpirun(Arguments{"-n", "1", "/bin/sh", "-c", "ulimit -v 1000000; exec \"$0\" \"$@\"", LWSVM_BINARY} +
+             rest + Arguments{":"} + ranks(1) + rest);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::ContainsRegex("rank 0: .*not enough memory"));
+}
+
 TEST_F(Mpi, ARankInTroubleIsNamedAndEndsTheJob) {
   fs::copy(folder_ / "base.onnx", folder_ / "other.onnx");
   const Arguments rest{"--data", kData, "--threads", "1", "-o", "out.onnx"};
@@ -204,6 +282,14 @@ TEST_F(Mpi, AStopRequestedOfOneRankStopsAllAndSaves) {
   const Result stopped = process.wait();
   EXPECT_TRUE(fs::exists(folder_ / "stopped.onnx")) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("go on with"));
+}
+
+TEST_F(Mpi, ChoosesLambdaTogether) {
+  const Result result =
+      mpirun(ranks(3) + refine("lambda", {"--moves", "layers", "--layers", "svm", "--lambda", "auto"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("best on the validation part"));
+  EXPECT_LT(result.value()["objective"], result.value()["start"]["objective"]);
 }
 
 TEST_F(Mpi, OtherCommandsSayThatTheyAreForOneRank) {

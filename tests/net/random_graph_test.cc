@@ -65,6 +65,41 @@ TEST(RandomGraph, LearningFewerNodesGivesThemTheSameGradient) {
   }
 }
 
+// Where no patterns are kept, ReLU and Clip are left to the layers before them.
+TEST(RandomGraph, WithoutPatternsComputesTheSameBits) {
+  for (std::uint64_t seed = 0; seed < repetitions(300, 40); ++seed) {
+    Random random(seed, 24);
+    const int nodes = 4 + static_cast<int>(random.below(14)),
+              samples = 1 + static_cast<int>(random.below(20));
+    Graph graph = Grower(seed).grow(nodes);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + describe(graph));
+    randomise(graph, seed);
+    const int other = static_cast<int>(random.below(graph.nodes().size()));
+    std::vector<std::vector<float>> inputs;
+    for (int input : graph.inputs())
+      inputs.push_back(random_floats(samples * element_count(graph.node(input).shape), -1, 1, random));
+    const auto values = [&](bool record) {
+      ProgramOptions options;
+      options.samples = samples;
+      options.extra_targets = {other};
+      options.record_patterns = record;
+      Program program(graph, options);
+      program.load(graph);
+      Workspace workspace = program.make_workspace();
+      std::fill(workspace.arena.begin(), workspace.arena.end(), std::nanf(""));
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        std::copy(inputs[k].begin(), inputs[k].end(), program.input(workspace, static_cast<int>(k)));
+      program.forward(workspace, record ? PatternUse::record : PatternUse::ignore);
+      const float* output = program.output(workspace);
+      const float* extra = program.extra_output(workspace, 0);
+      std::vector<float> found(output, output + samples * program.output_spec().size());
+      found.insert(found.end(), extra, extra + samples * element_count(graph.node(other).shape));
+      return found;
+    };
+    ASSERT_EQ(values(false), values(true));
+  }
+}
+
 // Batch normalisation in training splits a run into stages, chunk by chunk: memory must live across them.
 TEST(RandomGraph, TrainsLikeTheNaiveNetwork) {
   for (std::uint64_t seed = 0; seed < repetitions(120, 20); ++seed) {

@@ -59,7 +59,7 @@ bool are_like_new(bool side_by_side, const std::string& validation = "1000") {
       evaluate_start(model, task.train, task.validation, task.loss, Regulariser(model.graph, 0), threads);
   EXPECT_GT(start.val_accuracy, 0.7);
   EXPECT_LT(start.val_accuracy, 0.99);
-  return mirrored_are_like_new(model, task, start, 1000, threads, silence);
+  return mirrored_are_like_new(model, task, start, 1000, threads, silence, alone());
 }
 
 TEST(Mirrored, ImagesAreLikeNewWhereLeftAndRightAreAlike) {
@@ -78,7 +78,8 @@ TEST(Mirrored, SamplesAreTheTrainingImagesAndThenTheirMirrorImages) {
   TaskOptions options;
   options.validation = "10";
   const Task task(options, nullptr, halves(true, 30));
-  const AugmentedSource both = with_mirrored(task);
+  const MirroredSamples samples(task, alone());
+  const AugmentedSource& both = samples.all;
   ASSERT_EQ(both.size(), 40);
   EXPECT_EQ(both.copies(), 2);
   std::vector<float> image(kPixels), mirrored(kPixels);

@@ -101,7 +101,8 @@ struct Outcome {
 };
 
 // kind 0: exact, 1: labels, 2: factored, 3: explicit.
-Outcome solve_part(Team& team, const toys::Data& all, int kind, int max_epochs) {
+Outcome solve_part(Team& team, const toys::Data& all, int kind, int max_epochs,
+                   Combination combination = Combination::together) {
   const Threads threads(1);
   const toys::Data data = part_of(all, team);
   const MarginMatrix margin(all.classes);
@@ -118,6 +119,7 @@ Outcome solve_part(Team& team, const toys::Data& all, int kind, int max_epochs) 
   if (kind > 0) searched = std::make_unique<FrankWolfe>(*oracles[kind], StepRule::per_block, threads);
   BlockAscent& blocks = kind == 0 ? static_cast<BlockAscent&>(exact) : *searched;
   BcfwOptions options = options_for(0.01, 0.02, 10, 3);
+  options.rounds.combination = combination;
   options.rounds.batches = 2;
   BcfwSolver solver(blocks, toys::random_weights(all.dimension(), 0.1, 9), options, threads, {}, team);
   const Summary summary = solver.solve(until_relative_gap(1e-3, max_epochs));
@@ -148,31 +150,86 @@ TEST(RoundsOfThreads, EveryFormOfBlocksComesToTheCertificateOfOneRank) {
   const toys::Data all = toys::clouds(90, 4, 3, 1.2, 21);
   for (int kind = 0; kind < 4; ++kind) {
     const Outcome truth = solve_part(alone(), all, kind, 3000);
-    for (const int ranks : {2, 4})
-      with_ranks(ranks, [&](Team& team) {
-        const Outcome found = solve_part(team, all, kind, 3000);
-        EXPECT_LE(found.primal - found.dual, 1e-3 * found.primal) << "kind " << kind;
-        EXPECT_GE(found.primal, truth.dual - 1e-5);  // weak duality, across the two
-        EXPECT_GE(truth.primal, found.dual - 1e-5);
-      });
+    for (const auto combination : {Combination::together, Combination::steps})
+      for (const int ranks : {2, 4})
+        with_ranks(ranks, [&](Team& team) {
+          const Outcome found = solve_part(team, all, kind, 3000, combination);
+          EXPECT_LE(found.primal - found.dual, 1e-3 * found.primal) << "kind " << kind;
+          EXPECT_GE(found.primal, truth.dual - 1e-5);  // weak duality, across the two
+          EXPECT_GE(truth.primal, found.dual - 1e-5);
+        });
   }
 }
 
 TEST(RoundsOfThreads, AllRanksAndEveryRunHaveTheSameBits) {
   const toys::Data all = toys::clouds(61, 5, 4, 1.2, 22);
-  std::vector<Outcome> outcomes;
-  std::mutex mutex;
-  for (int run = 0; run < 2; ++run)
-    with_ranks(3, [&](Team& team) {
-      Outcome outcome = solve_part(team, all, 0, 20);
-      const std::scoped_lock lock(mutex);
-      outcomes.push_back(std::move(outcome));
-    });
-  ASSERT_EQ(outcomes.size(), 6u);
-  for (const Outcome& outcome : outcomes) {
-    EXPECT_EQ(outcome.w, outcomes[0].w);
-    EXPECT_EQ(outcome.dual, outcomes[0].dual);
-    EXPECT_EQ(outcome.primal, outcomes[0].primal);
+  for (int kind = 0; kind < 4; ++kind) {
+    std::vector<Outcome> outcomes;
+    std::mutex mutex;
+    for (int run = 0; run < 2; ++run)
+      with_ranks(3, [&](Team& team) {
+        Outcome outcome = solve_part(team, all, kind, 20);
+        const std::scoped_lock lock(mutex);
+        outcomes.push_back(std::move(outcome));
+      });
+    ASSERT_EQ(outcomes.size(), 6u);
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_EQ(outcome.w, outcomes[0].w) << "kind " << kind;
+      EXPECT_EQ(outcome.dual, outcomes[0].dual);
+      EXPECT_EQ(outcome.primal, outcomes[0].primal);
+    }
+  }
+}
+
+// Ranks that choose the steps of one batch together see what one rank sees: only the order is another.
+TEST(RoundsOfThreads, OneBatchOfAllRanksMovesAsThatOfOneRank) {
+  const toys::Data all = toys::clouds(60, 5, 4, 1.2, 23);
+  const MarginMatrix margin(all.classes);
+  const auto anchor = toys::random_weights(all.dimension(), 0.1, 9);
+  const auto dual_after_one_epoch = [&](Team& team, bool exact) {
+    const Threads threads(1);
+    const toys::Data data = part_of(all, team);
+    DenseFeatures rows(data.features.data(), data.samples, data.width);
+    toys::LinearFactoredModel model(data, margin);
+    SvmLayer layer(rows, data.labels, margin, threads, {.sweeps = 300, .enough = 1e-9});
+    FactoredOracle oracle(model, threads);
+    FrankWolfe searched(oracle, StepRule::per_block, threads, {.sweeps = 1000, .enough = 1e-9});
+    BlockAscent& blocks = exact ? static_cast<BlockAscent&>(layer) : searched;
+    BcfwOptions options = options_for(0.05, 0.02, 60 / team.size(), 3);
+    BcfwSolver solver(blocks, anchor, options, threads, {}, team);
+    return solver.solve(until_relative_gap(0, 1)).dual;
+  };
+  for (const bool exact : {true, false}) {
+    const double truth = dual_after_one_epoch(alone(), exact);
+    for (const int ranks : {2, 4})
+      with_ranks(ranks, [&](Team& team) {
+        EXPECT_NEAR(dual_after_one_epoch(team, exact), truth, 1e-5 * std::abs(truth)) << ranks << " ranks";
+      });
+  }
+}
+
+// And so as many epochs as one rank, or hardly more.
+TEST(RoundsOfThreads, ChoosingStepsTogetherTakesTheEpochsOfOneRank) {
+  const toys::Data all = toys::clouds(400, 6, 5, 1.5, 24);
+  const MarginMatrix margin(all.classes);
+  const auto epochs = [&](Team& team, bool exact) {
+    const Threads threads(1);
+    const toys::Data data = part_of(all, team);
+    DenseFeatures rows(data.features.data(), data.samples, data.width);
+    toys::LinearFactoredModel model(data, margin);
+    SvmLayer layer(rows, data.labels, margin, threads);
+    FactoredOracle oracle(model, threads);
+    FrankWolfe searched(oracle, StepRule::per_block, threads);
+    BlockAscent& blocks = exact ? static_cast<BlockAscent&>(layer) : searched;
+    BcfwSolver solver(blocks, std::vector<float>(all.dimension(), 0.0f),
+                      options_for(0.01, 0, 40 / team.size(), 3), threads, {}, team);
+    const Summary summary = solver.solve(until_relative_gap(0.02, 500));
+    EXPECT_EQ(summary.reason, StopReason::gap_closed);
+    return summary.epochs;
+  };
+  for (const bool exact : {true, false}) {
+    const int truth = epochs(alone(), exact);
+    with_ranks(4, [&](Team& team) { EXPECT_LE(epochs(team, exact), 1.3 * truth + 1); });
   }
 }
 

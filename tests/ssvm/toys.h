@@ -93,6 +93,7 @@ class LinearLabelModel final : public LabelModel {
     directions_.set_batch(static_cast<int>(some.size()), seeds.data(), rows_.rows(some, buffer_));
     return directions_;
   }
+  const FactoredDirections* short_directions() const override { return &directions_; }
 
  private:
   const Data& data_;

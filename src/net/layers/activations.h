@@ -15,6 +15,7 @@ class PointwiseLayer : public Layer {
 class ReluLayer final : public PointwiseLayer {
  public:
   LayerKind kind() const override { return LayerKind::relu; }
+  std::optional<Clamp> as_clamp() const override { return Clamp{.low = 0.0f}; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 };
 
@@ -35,6 +36,7 @@ class ClipLayer final : public PointwiseLayer {  // min(max(x, low), high)
   float low() const { return low_; }
   float high() const { return high_; }
   LayerKind kind() const override { return LayerKind::clip; }
+  std::optional<Clamp> as_clamp() const override { return Clamp{low_, high_}; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

@@ -12,6 +12,10 @@ LWSVM_SIMD void add_signed(const float* a, const float* b, float sign, std::int6
   for (std::int64_t i = 0; i < count; ++i) out[i] = a[i] + sign * b[i];
 }
 
+LWSVM_SIMD void add_clamped(const float* a, const float* b, Clamp clamp, std::int64_t count, float* out) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = clamp(a[i] + b[i]);
+}
+
 LWSVM_SIMD void scale_by(const float* in, float factor, std::int64_t count, float* out) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = factor * in[i];
 }
@@ -40,17 +44,22 @@ LWSVM_SIMD void divide(const float* in, const float* __restrict divisor, std::in
     for (std::int64_t i = 0; i < size; ++i) out[n * size + i] = in[n * size + i] / divisor[i];
 }
 
-// x_0 + sign (x_1 + x_2 + ...)
+// x_0 + sign (x_1 + x_2 + ...), clamped if asked for (sums only).
 class SumKernel final : public Kernel {
  public:
-  SumKernel(std::int64_t count, float sign) : count_(count), sign_(sign) {}
+  SumKernel(std::int64_t count, float sign, const std::optional<Clamp>& clamp = {})
+      : count_(count), sign_(sign), clamp_(clamp) {}
 
   void forward(const ForwardArgs& args) const override {
-    if (args.inputs.size() == 1 && args.output != args.inputs[0])
-      std::copy_n(args.inputs[0], count_, args.output);
     const float* sum = args.inputs[0];
-    for (std::size_t k = 1; k < args.inputs.size(); ++k) {
-      add_signed(sum, args.inputs[k], sign_, count_, args.output);
+    const std::size_t last = args.inputs.size() - 1;
+    if (last == 0 && clamp_) std::transform(sum, sum + count_, args.output, *clamp_);
+    if (last == 0 && !clamp_ && args.output != sum) std::copy_n(sum, count_, args.output);
+    for (std::size_t k = 1; k <= last; ++k) {
+      if (k == last && clamp_)
+        add_clamped(sum, args.inputs[k], *clamp_, count_, args.output);
+      else
+        add_signed(sum, args.inputs[k], sign_, count_, args.output);
       sum = args.output;
     }
   }
@@ -66,6 +75,7 @@ class SumKernel final : public Kernel {
  private:
   std::int64_t count_;
   float sign_;
+  std::optional<Clamp> clamp_;
 };
 
 // Joins blocks: sample by sample, `outer` times one run of each input.
@@ -190,7 +200,7 @@ AxisView view_axis(const TensorSpec& spec, std::int64_t axis) {
 }  // namespace
 
 std::unique_ptr<Kernel> AddLayer::compile(const CompileRequest& request) const {
-  return std::make_unique<SumKernel>(request.samples * request.output.size(), 1.0f);
+  return std::make_unique<SumKernel>(request.samples * request.output.size(), 1.0f, request.clamp);
 }
 
 Shape SubtractLayer::infer(std::span<const Shape> inputs) const {

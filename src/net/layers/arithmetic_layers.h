@@ -8,6 +8,7 @@ namespace lwsvm {
 class AddLayer final : public Layer {  // x_0 + x_1 + ...
  public:
   LayerKind kind() const override { return LayerKind::add; }
+  bool absorbs_clamp() const override { return true; }
   Linearity linearity() const override { return Linearity::linear; }
   Shape infer(std::span<const Shape> inputs) const override { return all_alike(kind(), inputs); }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;

@@ -18,6 +18,14 @@ LWSVM_SIMD void affine_rows(const float* in, const float* __restrict scale, cons
       out[r * channels + c] = in[r * channels + c] * scale[c] + shift[c];
 }
 
+LWSVM_SIMD void clamped_affine_rows(const float* in, const float* __restrict scale,
+                                    const float* __restrict shift, Clamp clamp, std::int64_t rows,
+                                    std::int64_t channels, float* out) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < channels; ++c)
+      out[r * channels + c] = clamp(in[r * channels + c] * scale[c] + shift[c]);
+}
+
 // sums[c] += sum of a, sums[channels + c] += sum of a (b - centre): with a = b = x around a centre that is
 // near the mean this loses no digits to cancellation.
 LWSVM_SIMD void sum_pair(const float* __restrict a, const float* __restrict b, const float* __restrict centre,
@@ -63,11 +71,13 @@ void sum_by_partials(std::int64_t all_rows, std::int64_t channels, float* scratc
 
 class FrozenBatchNormKernel final : public Kernel {
  public:
-  FrozenBatchNormKernel(std::int64_t rows, std::int64_t channels, float epsilon, bool learns)
+  FrozenBatchNormKernel(std::int64_t rows, std::int64_t channels, float epsilon, bool learns,
+                        const std::optional<Clamp>& clamp)
       : rows_(rows),
         channels_(channels),
         epsilon_(epsilon),
         learns_(learns),
+        clamp_(clamp),
         scale_(static_cast<std::size_t>(channels)),
         shift_(static_cast<std::size_t>(channels)),
         mean_(static_cast<std::size_t>(channels)),
@@ -88,7 +98,11 @@ class FrozenBatchNormKernel final : public Kernel {
   }
 
   void forward(const ForwardArgs& args) const override {
-    affine_rows(args.inputs[0], scale_.data(), shift_.data(), rows_, channels_, args.output);
+    if (clamp_)
+      clamped_affine_rows(args.inputs[0], scale_.data(), shift_.data(), *clamp_, rows_, channels_,
+                          args.output);
+    else
+      affine_rows(args.inputs[0], scale_.data(), shift_.data(), rows_, channels_, args.output);
   }
 
   void backward(const BackwardArgs& args) const override {
@@ -126,6 +140,7 @@ class FrozenBatchNormKernel final : public Kernel {
   std::int64_t rows_, channels_;
   float epsilon_;
   bool learns_;
+  std::optional<Clamp> clamp_;
   std::vector<float> scale_, shift_, mean_, deviation_, zero_;
 };
 
@@ -255,7 +270,7 @@ std::unique_ptr<Kernel> BatchNormLayer::compile(const CompileRequest& request) c
   if (request.training)
     return std::make_unique<TrainingBatchNormKernel>(request.samples, pixels, channels_, epsilon_, momentum_);
   return std::make_unique<FrozenBatchNormKernel>(request.samples * pixels, channels_, epsilon_,
-                                                 request.parameter_gradient);
+                                                 request.parameter_gradient, request.clamp);
 }
 
 }  // namespace lwsvm

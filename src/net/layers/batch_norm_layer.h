@@ -25,6 +25,7 @@ class BatchNormLayer final : public Layer {
   Shape infer(std::span<const Shape> inputs) const override;
   std::vector<ParameterSpec> parameters() const override;
   LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
+  bool absorbs_clamp() const override { return true; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:

@@ -148,7 +148,7 @@ Interleaving ConvolutionLayer::interleaving(std::span<const Shape> inputs) const
 
 std::unique_ptr<Kernel> ConvolutionLayer::compile(const CompileRequest& request) const {
   const ConvolutionGeometry g = geometry(request.inputs[0].shape, request.output.shape);
-  const ConvolutionUse use{spec_.bias, request.input_gradient, request.parameter_gradient};
+  const ConvolutionUse use{spec_.bias, request.input_gradient, request.parameter_gradient, request.clamp};
   if (request.output.layout == Layout::interleaved)
     return std::make_unique<ConvolutionKernel<InterleavedConvolution>>(
         g, use, InterleavedConvolution(g, request.samples, request.output.lanes, use));

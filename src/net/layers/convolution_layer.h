@@ -41,6 +41,7 @@ class ConvolutionLayer final : public Layer {
   std::int64_t flops(std::span<const Shape> inputs, const Shape& output) const override;
   LayoutPreference preferred_layout() const override { return LayoutPreference::channels_last; }
   Interleaving interleaving(std::span<const Shape> inputs) const override;
+  bool absorbs_clamp() const override { return true; }
   std::unique_ptr<Kernel> compile(const CompileRequest& request) const override;
 
  private:
