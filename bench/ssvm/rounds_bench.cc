@@ -6,7 +6,8 @@
 //
 // BLOCKS is exact or labels (Frank-Wolfe). A line of JSON for each run: one rank with batches of 200, then
 // RANKS ranks with BATCHES batches of BATCH samples each in a round, taking kappa for CAUTION times what it
-// is. "passes" counts visits / N, "bytes_per_exchange" what a rank sends, in vectors.
+// is. "passes" counts visits / N, "vectors_per_round" what the first rank sends, in vectors of the layer's
+// size.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -66,19 +67,22 @@ void solve(Team& team, const DataSet& set, std::int64_t samples, const Settings&
   stopping.gap_fraction = 0;
   stopping.relative_gap = settings.gap;
   stopping.max_epochs = settings.max_epochs;
-  const Summary summary = solver.solve(stopping);
+  int rounds_made = 0;
+  const Summary summary = solver.solve(stopping, [&](const SolveProgress& progress) {
+    rounds_made += !progress.epoch_end;
+    return true;
+  });
   if (!team.is_first()) return;
-  const TeamTimes times = team.times();
+  const double vectors =
+      static_cast<double>(team.times().bytes) / static_cast<double>(4 * blocks.dimension());
   fmt::print(
       "{{\"ranks\": {}, \"combination\": \"{}\", \"batch\": {}, \"batches\": {}, \"epochs\": {}, \"passes\": "
       "{:.2f}, "
-      "\"caution\": {}, \"relative_gap\": {:.5f}, \"dual\": {:.6f}, \"exchanges\": {}, "
-      "\"bytes_per_exchange\": {:.2f}}}\n",
+      "\"caution\": {}, \"relative_gap\": {:.5f}, \"dual\": {:.6f}, \"rounds\": {}, "
+      "\"vectors_per_round\": {:.2f}}}\n",
       team.size(), team.is_alone() ? "none" : names[static_cast<int>(rounds.combination)], batch,
       rounds.batches, summary.epochs, static_cast<double>(summary.visits) / static_cast<double>(samples),
-      rounds.caution, summary.gap / summary.primal, summary.dual, times.exchanges,
-      static_cast<double>(times.bytes) / std::max<double>(1, static_cast<double>(times.exchanges)) /
-          static_cast<double>(4 * blocks.dimension()));
+      rounds.caution, summary.gap / summary.primal, summary.dual, rounds_made, vectors / rounds_made);
   std::fflush(stdout);
 }
 

@@ -18,10 +18,10 @@ namespace lwsvm {
 // What a rank did with its time and its network.
 struct TeamTimes {
   double seconds = 0;   // since the team was made
-  double exchange = 0;  // in exchanges of vectors
+  double exchange = 0;  // in exchanges of vectors and rows
   double waiting = 0;   // in the small ones, which are mostly waiting for the slowest rank
   std::uint64_t bytes = 0;
-  std::uint64_t exchanges = 0;  // of vectors
+  std::uint64_t exchanges = 0;  // that were not small
 };
 
 class Team {

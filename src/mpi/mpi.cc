@@ -84,7 +84,9 @@ class MpiTeam final : public Team {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
     finish(request, all.size());
-    (mine.size() <= kSmall ? times_.waiting : times_.exchange) += watch.seconds();
+    const bool small = mine.size() <= kSmall;
+    (small ? times_.waiting : times_.exchange) += watch.seconds();
+    times_.exchanges += !small;
     times_.bytes += mine.size() * static_cast<std::size_t>(size_ - 1);
   }
 

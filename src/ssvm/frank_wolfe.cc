@@ -51,10 +51,10 @@ BatchReport FrankWolfe::improve_jointly(std::span<const std::int32_t> blocks, co
   }
   batch.gather_rows(rows_, q + p);
 
-  own_gram_.resize(static_cast<std::size_t>(batch.own() * batch.count()));
+  own_gram_.resize(static_cast<std::size_t>(batch.gram_rows() * batch.count()));
   products_.resize(own_gram_.size());
-  batch.own_products(0, q, own_gram_);
-  batch.own_products(q, p, products_);
+  batch.products(0, q, own_gram_);
+  batch.products(q, p, products_);
   const float constant = own.bias() == Bias::yes ? 1.0f : 0.0f;
   for (std::size_t i = 0; i < own_gram_.size(); ++i) own_gram_[i] = products_[i] * (own_gram_[i] + constant);
   batch.gather_square(own_gram_, gram_);

@@ -7,8 +7,8 @@
 // so ranks can tell each other all directions of a batch of n: n (p + q) floats, little beside the p q of
 // their sum where the layer is large. Then all know the same, and what is left is shared out once more:
 //
-//   kernel    <z_b, z_b'> + 1       each rank computes the rows of its own blocks
-//   combine   sum_b slope_b (x) (z_b, 1)      each rank computes some of the columns, over all blocks
+//   gram      <d_b, d_b'>                  each rank computes the rows of its own blocks
+//   combine   sum_b slope_b (x) (z_b, 1)   each rank computes some of the columns, over all blocks
 //
 // Both are handed round, so that a rank sends (K-1)/K of the sum: half of what an exchange of the ranks' own
 // sums takes (VectorExchange). Only blocks that have a gap are told of.
@@ -43,9 +43,11 @@ class JointBatch {
   const float* column(std::int64_t j) const { return rows_.data() + j; }  // of rows `width` apart
   std::int64_t width() const { return width_; }
 
-  // The inner products of some columns of the rows, of this rank's with all: own() x count().
-  void own_products(std::int64_t first_column, std::int64_t columns, std::span<float> out) const;
-  // own() x count() of every rank become count() x count().
+  // Of the Gram matrix each rank computes the rows of its own blocks; or all, where they are computed sooner
+  // than told. These are the inner products of some columns of the gathered rows: gram_rows() x count().
+  std::int64_t gram_rows() const { return gram_is_shared() ? own_ : count_; }
+  void products(std::int64_t first_column, std::int64_t columns, std::span<float> out) const;
+  // gram_rows() x count() of every rank become count() x count().
   void gather_square(std::span<const float> mine, std::vector<float>& all);
   // out = sum_b slope_b (x) (z_b, 1): slopes count() x outputs, `stride` apart; z lies in the first columns.
   void combine(const float* slopes, std::int64_t stride, std::int64_t outputs, std::int64_t inputs, Bias bias,
@@ -54,6 +56,7 @@ class JointBatch {
  private:
   // mine: this rank's rows; all: everybody's, one after the other.
   void gather_parts(std::span<const float> mine, std::int64_t width, std::vector<float>& all);
+  bool gram_is_shared() const;
 
   Team& team_;
   std::int64_t capacity_;

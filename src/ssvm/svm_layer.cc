@@ -153,8 +153,8 @@ void SvmLayer::tell(JointBatch& batch) {
   }
   truths_.assign(told_truths_.begin(), told_truths_.end());
 
-  own_kernel_.resize(static_cast<std::size_t>(own * count));
-  batch.own_products(0, width, own_kernel_);
+  own_kernel_.resize(static_cast<std::size_t>(batch.gram_rows() * count));
+  batch.products(0, width, own_kernel_);
   if (options_.bias == Bias::yes)
     for (float& value : own_kernel_) value += 1.0f;
   batch.gather_square(own_kernel_, kernel_);

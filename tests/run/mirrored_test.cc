@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/thread_team.h"
 #include "net/layers/dense_layer.h"
 #include "net/layers/shape_layers.h"
 #include "run/quality.h"
@@ -48,18 +49,20 @@ Model half_detector(bool side_by_side) {
   return model;
 }
 
-bool are_like_new(bool side_by_side, const std::string& validation = "1000") {
+bool are_like_new(bool side_by_side, const std::string& validation = "1000", Team& team = alone()) {
   TaskOptions options;
   options.validation = validation;
-  const Task task(options, nullptr, halves(side_by_side, 3000));
+  const Task whole(options, nullptr, halves(side_by_side, 3000));
+  const Task task(options, nullptr, own_samples(whole, team));  // no pixels of others' samples
   const Model model = half_detector(side_by_side);
   const Threads threads(2);
   Messages silence;
   const NetworkQuality start =
-      evaluate_start(model, task.train, task.validation, task.loss, Regulariser(model.graph, 0), threads);
+      evaluate_start(model, SamplePart(task.train, team), SamplePart(task.validation, team), task.loss,
+                     Regulariser(model.graph, 0), threads, team);
   EXPECT_GT(start.val_accuracy, 0.7);
   EXPECT_LT(start.val_accuracy, 0.99);
-  return mirrored_are_like_new(model, task, start, 1000, threads, silence, alone());
+  return mirrored_are_like_new(model, task, start, 1000, threads, silence, team);
 }
 
 TEST(Mirrored, ImagesAreLikeNewWhereLeftAndRightAreAlike) {
@@ -68,6 +71,14 @@ TEST(Mirrored, ImagesAreLikeNewWhereLeftAndRightAreAlike) {
 
 TEST(Mirrored, ImagesAreNotLikeNewWhereTheSideIsTheAnswer) {
   EXPECT_FALSE(are_like_new(true));
+}
+
+TEST(Mirrored, SeveralRanksLookAtTheirOwnAndSayTheSame) {
+  for (const int ranks : {2, 3})
+    with_ranks(ranks, [](Team& team) {
+      EXPECT_TRUE(are_like_new(false, "1000", team));
+      EXPECT_FALSE(are_like_new(true, "1000", team));
+    });
 }
 
 TEST(Mirrored, NothingIsSaidWithFewValidationSamples) {

@@ -183,10 +183,9 @@ TEST(RoundsOfThreads, AllRanksAndEveryRunHaveTheSameBits) {
 
 // Ranks that choose the steps of one batch together see what one rank sees: only the order is another.
 TEST(RoundsOfThreads, OneBatchOfAllRanksMovesAsThatOfOneRank) {
-  const toys::Data all = toys::clouds(60, 5, 4, 1.2, 23);
-  const MarginMatrix margin(all.classes);
-  const auto anchor = toys::random_weights(all.dimension(), 0.1, 9);
-  const auto dual_after_one_epoch = [&](Team& team, bool exact) {
+  const auto dual_after_one_epoch = [&](Team& team, const toys::Data& all, bool exact) {
+    const MarginMatrix margin(all.classes);
+    const auto anchor = toys::random_weights(all.dimension(), 0.1, 9);
     const Threads threads(1);
     const toys::Data data = part_of(all, team);
     DenseFeatures rows(data.features.data(), data.samples, data.width);
@@ -199,13 +198,16 @@ TEST(RoundsOfThreads, OneBatchOfAllRanksMovesAsThatOfOneRank) {
     BcfwSolver solver(blocks, anchor, options, threads, {}, team);
     return solver.solve(until_relative_gap(0, 1)).dual;
   };
-  for (const bool exact : {true, false}) {
-    const double truth = dual_after_one_epoch(alone(), exact);
-    for (const int ranks : {2, 4})
-      with_ranks(ranks, [&](Team& team) {
-        EXPECT_NEAR(dual_after_one_epoch(team, exact), truth, 1e-5 * std::abs(truth)) << ranks << " ranks";
-      });
-  }
+  for (const int width : {5, 300})  // the Gram matrix computed by each, and in parts
+    for (const bool exact : {true, false}) {
+      const toys::Data all = toys::clouds(60, width, 4, 1.2, 23);
+      const double truth = dual_after_one_epoch(alone(), all, exact);
+      for (const int ranks : {2, 4})
+        with_ranks(ranks, [&](Team& team) {
+          EXPECT_NEAR(dual_after_one_epoch(team, all, exact), truth, 1e-5 * std::abs(truth))
+              << ranks << " ranks, width " << width;
+        });
+    }
 }
 
 // And so as many epochs as one rank, or hardly more.
