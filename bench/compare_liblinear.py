@@ -50,7 +50,7 @@ def objective_of(folder, lam):
         scores[truth] -= 1
         loss += scores.max() - scores[truth]
         count += 1
-    return lam / 2 * (w**2).sum() + loss / count
+    return float(lam / 2 * (w**2).sum() + loss / count)
 
 
 def liblinear(folder, lam, count, tolerance, processor):

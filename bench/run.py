@@ -56,7 +56,7 @@ def processor():
 def measure(quick, quiet, files):
     effort = {"rounds": 2, "seconds": 0.5} if quick else {"rounds": 3, "seconds": 2}
     training = {"batches": [100]} if quick else {"batches": [100, 200]}
-    svm = {"samples": 10_000, "lambdas": [0.001], "runs": 1} if quick else {}
+    svm = {"sets": ["fashion-mnist", "text"], "samples": 10_000, "lambdas": [0.001], "runs": 1} if quick else {}
     several = [os.cpu_count()] if quiet and os.cpu_count() > 1 else []
     results = {"train": compare_torch.compare(**training, **effort)
                + compare_torch.compare(**training, **effort, avx2=True)}
