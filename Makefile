@@ -48,11 +48,11 @@ run-tests:
 	@scripts/install-deps.sh test
 	@JOBS=$(JOBS) scripts/test.sh || [ -s build/failed ]
 
-bench: ## speed, side by side with PyTorch; writes docs/performance.md
+bench: ## speed beside PyTorch, ONNX Runtime and LIBLINEAR; writes docs/performance.md; an hour, or BENCH=--quick
 	@scripts/install-deps.sh bench
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
-	@scripts/bench.sh
+	@/usr/bin/python3 bench/run.py $(BENCH)
 
 versus: ## refine against tuned Adam and SGD at equal time, on VERSUS_SECONDS (60) of one core per try; hours
 	@scripts/install-deps.sh demo

@@ -1,7 +1,7 @@
 """What the comparisons share: programs that print one JSON object each are run in turns, and the best round of each counts.
 
 So a busy machine hits all alike. With one thread everything counts seconds of the processor (LWSVM_CLOCK=cpu), which other
-work lengthens little; with more threads seconds of the wall.
+work lengthens little; with more threads seconds of the wall. LWSVM_BUILD names another build than build/release.
 """
 import json
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build/release"
+BUILD = pathlib.Path(os.environ.get("LWSVM_BUILD", ROOT / "build/release"))
 PYTHON = "/usr/bin/python3"  # the system's: PyTorch is a Debian package
 
 
@@ -38,10 +38,6 @@ def in_turns(rounds, commands, threads=1, **more):
             if name not in best or found["samples_per_second"] > best[name]["samples_per_second"]:
                 best[name] = found
     return best
-
-
-def peak_gflops(threads=1):
-    return run([BUILD / "bench/fma_peak", threads], threads)["gflops"]
 
 
 def mib(size):

@@ -1,5 +1,5 @@
-// Speed of one training step (forward, hinge loss, backward, Adam), for scripts/bench.sh to set beside
-// PyTorch's.
+// Speed of one training step (forward, hinge loss, backward, Adam), for bench/compare_torch.py to set
+// beside PyTorch's.
 //
 //   train_step_bench ARCH BATCH THREADS SECONDS
 //

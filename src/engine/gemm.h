@@ -16,7 +16,8 @@ void gemm(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int
 // C = A op(B) + beta C for rows that are samples, all matrices dense: a row of C depends on its own row of A
 // alone, to the bit, whoever its neighbours are and however many. gemm() does not promise that: with AVX2,
 // oneDNN adds up the last one to three rows beyond a multiple of six in another order, with AVX-512 fewer
-// than 16 rows, and a product of one row is another routine altogether.
+// than 16 rows, and a product of one row is another routine altogether. Many shapes are a loop of our own
+// (RowProducts in lane_kernels.h).
 void gemm_per_sample(Transpose transpose_b, std::int64_t samples, std::int64_t n, std::int64_t k,
                      const float* a, const float* b, float beta, float* c);
 

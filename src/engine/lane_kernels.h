@@ -52,6 +52,15 @@ struct WindowProducts {
   bool apart = false;
 };
 
+// c[r][o] = beta c[r][o] + sum_k a[r][k] b[o][k]: dense rows, and no row's sums know of the others.
+struct RowProducts {
+  const float* a = nullptr;                       // [rows][terms]
+  const float* b = nullptr;                       // [columns][terms]
+  float* c = nullptr;                             // [rows][columns]
+  std::int64_t rows = 0, columns = 0, terms = 0;  // as many terms as lanes at least
+  float beta = 0;                                 // 0: what is there is not read
+};
+
 // Max-pool of `planes` images of one channel. The window's taps are numbered row by row; a winner is a byte.
 struct MaxPools {
   std::int64_t planes = 0, in_height = 0, in_width = 0, out_height = 0, out_width = 0;
@@ -68,6 +77,7 @@ struct LaneKernels {
   // sums[plane] or, with `apart`, sums[plane][lane]
   void (*plane_sums)(const float* in, std::int64_t planes, std::int64_t pixels, float* sums, bool add,
                      bool apart);
+  void (*row_products)(const RowProducts&);
   void (*max_pool)(const MaxPools&, const float* in, float* out);
   void (*max_pool_record)(const MaxPools&, const float* in, float* out, std::uint8_t* winners);
   void (*max_pool_replay)(const MaxPools&, const float* in, float* out, const std::uint8_t* winners);

@@ -1,14 +1,25 @@
 #include "run/cached_prefix.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "base/units.h"
+#include "data/sha256.h"
 #include "run/frozen_features.h"
 
 namespace lwsvm::run {
 namespace {
 
 constexpr double kMaxShare = 0.3;  // of the time, for a look at all samples
+
+// Of a rank's samples, which follow from the split and the number of ranks.
+std::string key_of_part(const std::string& key, const SplitChoice& split, const Team& team) {
+  Sha256 hash;
+  const std::string text = fmt::format("{} rank {} of {}, split {} {}", key, team.rank(), team.size(),
+                                       split.validation, split.seed);
+  hash.update(text.data(), text.size());
+  return hash.hex();
+}
 
 }  // namespace
 
@@ -21,7 +32,19 @@ CachedPrefix::CachedPrefix(const RefineJob& job, const Model& model, const Task&
       threads_(threads),
       context_(context),
       all_(task.data, parse_augmentation(job.task.augment, task.data)),
-      cache_(context.cache, context.cache_limit) {}
+      cache_(context.cache, context.cache_limit) {
+  if (!context.team->is_alone()) own_.emplace(task, *context.team);
+}
+
+const SampleSource& CachedPrefix::samples() const {
+  return own_ ? static_cast<const SampleSource&>(*own_) : all_;
+}
+
+std::vector<std::int32_t> OwnSamples::rows(bool training) const {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(training ? training_.size() : validation_.size()));
+  std::iota(rows.begin(), rows.end(), training ? 0 : static_cast<std::int32_t>(training_.size()));
+  return rows;
+}
 
 void CachedPrefix::set_time(std::optional<double> seconds, double seconds_left) {
   if (!std::isfinite(seconds_left)) return;
@@ -40,10 +63,11 @@ bool CachedPrefix::open(int node) {
   if (store_) return true;
   if (task_.data.photos.empty() || !cache_.usable()) return false;
   FeatureOptions options =
-      feature_options(model_, node, job_.input, task_, job_.task.augment, all_, cache_, context_);
+      feature_options(model_, node, job_.input, task_, job_.task.augment, samples(), cache_, context_);
+  if (own_) options.key = key_of_part(options.key, task_.choice, *context_.team);
   options.memory = parse_bytes(job_.memory, "memory") / 2;
-  options.only_if_found = !time_for(all_.size());
-  auto store = std::make_unique<const FeatureStore>(model_.graph, node, all_, options, threads_);
+  options.only_if_found = !time_for(samples().size());
+  auto store = std::make_unique<const FeatureStore>(model_.graph, node, samples(), options, threads_);
   if (options.only_if_found && !store->found()) return false;
   context_.messages->line("features: {} numbers at '{}' for {} samples, {}", format_count(store->width()),
                           model_.graph.node(node).name, format_count(store->size()),
@@ -54,6 +78,9 @@ bool CachedPrefix::open(int node) {
 
 std::unique_ptr<SampleSource> CachedPrefix::part(int node, bool training) {
   if (!open(node)) return nullptr;
+  if (own_)
+    return std::make_unique<FeatureView>(*store_, *own_, own_->rows(training),
+                                         training ? task_.training.copies() : 1);
   if (training)
     return std::make_unique<FeatureView>(*store_, all_, all_.of_training(task_.split.train, true),
                                          all_.transforms());

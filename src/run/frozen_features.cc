@@ -41,7 +41,7 @@ std::string feature_key(const Model& model, int cut, const Task& task, const std
 }  // namespace
 
 FeatureOptions feature_options(const Model& model, int cut, const std::string& input, const Task& task,
-                               const std::string& augment, const AllSamples& all, const CacheFolder& cache,
+                               const std::string& augment, const SampleSource& all, const CacheFolder& cache,
                                const RunContext& context) {
   FeatureOptions options;
   options.cache = &cache;

@@ -12,7 +12,7 @@ namespace lwsvm::run {
 
 // For the values of the node `cut` of the network that was read from `input`; so far in memory without limit.
 FeatureOptions feature_options(const Model& model, int cut, const std::string& input, const Task& task,
-                               const std::string& augment, const AllSamples& all, const CacheFolder& cache,
+                               const std::string& augment, const SampleSource& all, const CacheFolder& cache,
                                const RunContext& context);
 
 }  // namespace lwsvm::run

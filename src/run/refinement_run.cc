@@ -443,14 +443,13 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   InterruptibleSource training(own_training, preparing), judging(own_validation, preparing);
   stop_if_interrupted(preparing);
   RefineOptions with_prefix = options;
-  std::optional<CachedPrefix> prefix;  // of several ranks each keeps what its own samples need
-  if (team.is_alone()) {
-    prefix.emplace(job, model, task, found.judged, threads, context);
+  CachedPrefix prefix(job, model, task, found.judged, threads, context);
+  with_prefix.prefix = [&prefix](int node, bool of_training) { return prefix.part(node, of_training); };
+  if (team.is_alone()) {  // several ranks keep what their samples need in any case
     std::optional<double> seconds_per_look;
     if (start) seconds_per_look = start->seconds / static_cast<double>(start->samples);
-    prefix->set_time(seconds_per_look, stop_policy.seconds_left());
-    with_prefix.prefix = [&prefix](int node, bool of_training) { return prefix->part(node, of_training); };
-    with_prefix.keep_prefix = prefix->can_keep(
+    prefix.set_time(seconds_per_look, stop_policy.seconds_left());
+    with_prefix.keep_prefix = prefix.can_keep(
         frozen_prefix(model.graph, options.layers.empty() ? refinable_layers(model.graph) : options.layers));
   }
   Refiner refiner(model.graph, training, &judging, task.loss, with_prefix, threads, team);

@@ -12,6 +12,7 @@
 #include "cli/never_rises.h"
 #include "cli/program.h"
 #include "data/made_files.h"
+#include "data/made_photos.h"
 #include "judge.h"
 #include "report/run_log.h"
 
@@ -166,6 +167,30 @@ TEST_F(Mpi, DataOfEveryKindAreShared) {
   EXPECT_NEAR(starts[1]["objective"], starts[0]["objective"], 1e-6);
   for (const char* accuracy : {"train_accuracy", "val_accuracy", "test_accuracy"})
     EXPECT_EQ(starts[1][accuracy], starts[0][accuracy]) << accuracy;
+}
+
+TEST_F(Mpi, EachRankFindsTheFeaturesOfItsPhotosAgain) {
+  for (int i = 0; i < 40; ++i) {
+    const fs::path file = folder_ / fmt::format("photos/{}/{}.png", i % 2 == 0 ? "ant" : "bee", i);
+    fs::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << test::png_bytes(24, 20 + i % 5, i);
+  }
+  const Arguments photos{"--data", "photos", "--crop", "12", "--resize", "14", "--cache", "kept"};
+  ASSERT_EQ(run(folder_.path(),
+                Arguments{"train", "--arch", small_net, "--epochs", "1", "-o", "photos.onnx"} + photos)
+                .exit_code,
+            0);
+  std::vector<std::string> written;
+  for (const char* word : {"computed", "found in the cache"}) {
+    const Result result = mpirun(ranks(3) +
+                                 Arguments{"refine", "photos.onnx", "--layers", "svm", "--moves", "layers",
+                                           "--passes", "1", "--threads", "1", "-o", "out.onnx"} +
+                                 photos);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, testing::ContainsRegex(fmt::format("features: .*{}", word)));
+    written.push_back(read_file(folder_ / "out.onnx"));
+  }
+  EXPECT_EQ(written[0], written[1]);
 }
 
 TEST_F(Mpi, MoreRanksThanSamplesWork) {
