@@ -55,6 +55,42 @@ class AdaptUpdates final : public RunObserver {
   std::vector<RefineUpdate> updates_;
 };
 
+// The photos and, where older layers shall learn from parts of them that nobody asked for, these too: which
+// they are is found out when a run begins, and known when it goes on.
+std::shared_ptr<const DataSet> load_photos(const AdaptJob& job, const TaskOptions& asked, const Model& model,
+                                           bool resumed, const RunContext& context, Messages& listener,
+                                           int crops) {
+  LoadOptions how = load_options(photo_settings(asked.photos, context), &model, context, !resumed);
+  how.data_dir = asked.data_dir;
+  how.crops = std::max(crops, crops_in(job.task.augment));
+  how.messages = &listener;
+  return std::make_shared<const DataSet>(load_data(asked.data, how));
+}
+
+// All but how it ended.
+AdaptSummary summary_of(const Adaptation& run, const std::vector<int>& changed, bool all_samples) {
+  const AdaptState& state = run.state;
+  const DataSet& data = run.task.data;
+  AdaptSummary summary;
+  summary.replaced = state.replaced;
+  summary.normalization = state.normalization;
+  for (int y = 0; y < data.classes; ++y)
+    summary.classes.push_back(data.class_names.empty() ? std::to_string(y)
+                                                       : data.class_names[static_cast<std::size_t>(y)]);
+  summary.lambda = state.lambda;
+  if (state.cross_validated >= 0) summary.cross_validated = state.cross_validated;
+  summary.head = state.head;
+  summary.end = run.with_test(run.quality(changed));
+  if (all_samples) summary.end.val_accuracy.reset();  // they were learned from
+  for (const int node : changed) summary.layers.push_back(run.tail.graph.node(node).name);
+  summary.moves = state.moves;
+  summary.rejected = state.rejected;
+  summary.feature_samples = run.samples.store().found() ? 0 : run.samples.store().size();
+  summary.feature_seconds = state.feature_seconds;
+  summary.head_seconds = state.head_seconds;
+  return summary;
+}
+
 }  // namespace
 
 Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) {
@@ -80,14 +116,7 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
                               : read_onnx(job.input, job.output_name, asked_size(job.task.photos));
   const TaskOptions asked = origin.task(job.task);
   std::shared_ptr<const DataSet> data = std::move(input.data);
-  const auto load = [&](Messages& listener, int crops) {
-    LoadOptions how = load_options(photo_settings(asked.photos, context), &model, context, !saved);
-    how.data_dir = asked.data_dir;
-    how.crops = crops;
-    how.messages = &listener;
-    return std::make_shared<const DataSet>(load_data(asked.data, how));
-  };
-  if (!data) data = load(messages, crops_in(asked.augment));
+  if (!data) data = load_photos(job, asked, model, saved.has_value(), context, messages, 0);
   stop_if_interrupted("loading the data");
   const Threads threads = start_threads(context.threads, messages);
   if (!saved) {
@@ -96,8 +125,9 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
     state.copies = chosen.words;
     state.own_copies = !chosen.asked_for;
   }
-  const Copies copies{state.copies, !state.own_copies};
-  if (state.own_copies && crops_in(copies.words) > 0) data = load(silence(), crops_in(copies.words));
+  const Copies copies{state.own_copies ? state.copies : job.task.augment, !state.own_copies};
+  if (state.own_copies && crops_in(copies.words) > 0)
+    data = load_photos(job, asked, model, saved.has_value(), context, silence(), crops_in(copies.words));
   const Task task(with_validation(asked, *data), nullptr, data);
   if (saved) check_same_data(*saved, task);
   if (!saved) model = transplanted(job, model, task.data, threads, state, messages);
@@ -188,25 +218,8 @@ Adapted run_adaptation(AdaptJob job, const RunContext& context, RunInput input) 
   tail.put_back(model.graph);
   note_adaptation(run, changed, all_samples, output, model);
 
-  AdaptSummary summary;
-  summary.replaced = state.replaced;
-  summary.normalization = state.normalization;
-  for (int y = 0; y < task.data.classes; ++y)
-    summary.classes.push_back(task.data.class_names.empty()
-                                  ? std::to_string(y)
-                                  : task.data.class_names[static_cast<std::size_t>(y)]);
-  summary.lambda = state.lambda;
-  if (state.cross_validated >= 0) summary.cross_validated = state.cross_validated;
-  summary.head = state.head;
-  summary.end = run.with_test(run.quality(changed));
-  if (all_samples) summary.end.val_accuracy.reset();  // they were learned from
-  for (const int node : changed) summary.layers.push_back(tail.graph.node(node).name);
+  AdaptSummary summary = summary_of(run, changed, all_samples);
   summary.updates = updates.take();
-  summary.moves = state.moves;
-  summary.rejected = state.rejected;
-  summary.feature_samples = samples.store().found() ? 0 : samples.store().size();
-  summary.feature_seconds = state.feature_seconds;
-  summary.head_seconds = state.head_seconds;
   summary.finished = !interrupted() && reason != to_string(RefineEnd::stopped);
   summary.reason = reason;
   if (job.keep_input && !state.scaling.empty()) {

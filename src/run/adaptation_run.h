@@ -4,8 +4,8 @@
 //   normalisation moves into the file                              adapt_pixels.h
 //   what will not change is run once per sample                    feature_store.h
 //   the new layer is solved exactly, lambda by validation          adapt_head.h
-//   2, 4, 8, ... layers from the output inwards are refined        lwsvm/refiner.h, adapt_stages.h
-//   for as long as validation improves; what is best is written
+//   older layers are moved, if that is better by validation        adapt_deeper.h, adapt_copies.h
+//   what was chosen is done once more with all samples
 #pragma once
 
 #include "lwsvm/adapt.h"
