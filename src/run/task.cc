@@ -51,6 +51,7 @@ std::vector<SampleView> crop_views(const DataSet& data, const std::vector<std::i
 
 std::vector<const SampleSource*> sources(const std::vector<SampleView>& views) {
   std::vector<const SampleSource*> pointers;
+  pointers.reserve(views.size());
   for (const SampleView& view : views) pointers.push_back(&view);
   return pointers;
 }

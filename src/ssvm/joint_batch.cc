@@ -54,7 +54,7 @@ void JointBatch::gather_rows(std::span<const float> mine, std::int64_t width) {
 
 // Four cores on a network of 10 Gbit/s do 64 operations in the time of a byte.
 bool JointBatch::gram_is_shared() const {
-  constexpr std::int64_t kFlopsPerFloat = 4 * 64;
+  constexpr std::int64_t kFlopsPerFloat = 256;
   return 2 * width_ > kFlopsPerFloat;
 }
 
