@@ -3,8 +3,8 @@
 //
 //   fma_peak THREADS    prints one JSON object: GFLOP/s of the best of several rounds, all threads together
 //
-// "Share of peak" in docs/performance.md is against this, not against a data sheet. LWSVM_MAX_ISA=AVX2 asks for
-// that of AVX2, LWSVM_CLOCK=cpu counts seconds of the processor (one thread).
+// "Share of peak" in docs/performance.md is against this, not against a data sheet. LWSVM_MAX_ISA=AVX2 asks
+// for that of AVX2, LWSVM_CLOCK=cpu counts seconds of the processor (one thread).
 #include <fmt/format.h>
 #include <immintrin.h>
 
