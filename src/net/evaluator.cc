@@ -16,7 +16,7 @@ LossSums of_all(Team& team, const LossSums& mine) {
 }  // namespace
 
 std::int64_t evaluation_chunk(const Graph& graph, int from) {
-  constexpr std::int64_t kFewest = 2, kMost = 48, kGroup = 16, kBytes = 1 << 20;
+  constexpr std::int64_t kMin = 2, kMax = 48, kGroup = 16, kBytes = 1 << 20;
   std::int64_t widest = 1;
   for (int index = from + 1; index < static_cast<int>(graph.nodes().size()); ++index) {
     const Node& node = graph.node(index);
@@ -25,12 +25,11 @@ std::int64_t evaluation_chunk(const Graph& graph, int from) {
     widest = std::max(widest, floats);
   }
   const std::int64_t fitting = kBytes / (widest * static_cast<std::int64_t>(sizeof(float)));
-  const std::int64_t chunk = std::clamp(fitting, kFewest, kMost);
+  const std::int64_t chunk = std::clamp(fitting, kMin, kMax);
   return group_size(graph, from) > 1 ? std::max(chunk / kGroup * kGroup, kGroup) : chunk;
 }
 
 Evaluator::Evaluator(const Graph& graph, const Threads& threads, int from, int target, Team& team)
-
     : graph_(graph),
       threads_(threads),
       from_(from),

@@ -47,7 +47,7 @@ struct CompileRequest {
   bool input_gradient = false;
   bool parameter_gradient = false;
   bool absorbs_relu = false;   // the ReLU in front of this max-pool is left to its kernel
-  std::optional<Clamp> clamp;  // the ReLU or Clip behind this layer is left to its kernel
+  std::optional<Clamp> clamp;  // the ReLU or Clip after this layer is left to its kernel
 };
 
 class Layer {
