@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "base/sample_source.h"
+#include "base/sample_subset.h"
 #include "engine/threads.h"
+#include "lwsvm/refine_options.h"
 #include "model/model.h"
 #include "run/task.h"
 
@@ -26,5 +30,18 @@ struct JudgedPart {
 // For a time limit in seconds, by how long some samples take. Throws Interrupted at Ctrl-C.
 JudgedPart choose_judged_part(const Model& model, const Task& task, double time_limit,
                               const Threads& threads);
+
+// Some samples of a source, or all of them.
+class PartOf {
+ public:
+  PartOf(const SampleSource& source, std::int64_t count, std::uint64_t seed) : all_(source) {
+    if (count > 0) some_.emplace(source, judged_samples(source.size(), count, seed));
+  }
+  const SampleSource& samples() const { return some_ ? *some_ : all_; }
+
+ private:
+  const SampleSource& all_;
+  std::optional<SampleSubset> some_;
+};
 
 }  // namespace lwsvm::run

@@ -1,15 +1,12 @@
 #include "run/refinement_run.h"
 
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/interruptible_source.h"
-#include "base/nearest.h"
 #include "base/sample_part.h"
-#include "base/sample_subset.h"
 #include "base/stopwatch.h"
 #include "base/units.h"
 #include "lwsvm/frozen_prefix.h"
@@ -17,71 +14,23 @@
 #include "lwsvm/refiner.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
-#include "model/storage.h"
 #include "report/result_json.h"
 #include "run/cached_prefix.h"
 #include "run/centre.h"
 #include "run/judged_part.h"
-#include "run/mirrored.h"
 #include "run/model_input.h"
 #include "run/quality.h"
 #include "run/ranks.h"
 #include "run/recording.h"
-#include "run/refine_choices.h"
+#include "run/refine_plan.h"
 #include "run/run_folder.h"
 #include "run/stop_policy.h"
-#include "run/sweep_memory.h"
 
 namespace lwsvm::run {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// What a run finds out when it begins, and must not find otherwise when it is resumed.
-struct RefineFindings {
-  std::string lambda;  // chosen, or as given
-  JudgedPart judged;
-  bool mirrored = false;  // sweeps draw mirrored images, too
-  Quality start;
-  std::string centre_file;  // where a centre at the start came from, absolute
-
-  template <typename Self, typename Visit>
-  static void fields(Self& self, const Visit& visit) {  // run/settings.h
-    visit("lambda", self.lambda);
-    JudgedPart::fields(self.judged, visit);
-    visit("mirrored", self.mirrored);
-    visit("start", self.start);
-    visit("centre_file", self.centre_file);
-  }
-};
-
-// A resumed run need not choose again: what was found takes the place of what was asked.
-json settings_with(const RefineJob& job, const RefineFindings& found) {
-  json settings = settings_of(job);
-  settings.update(settings_of(found));
-  return settings;
-}
-
-RefineFindings findings_of(const SavedRun& saved) {
-  RefineFindings found;
-  try {
-    take_settings(saved.settings, found);
-  } catch (const json::exception& error) {
-    fail_other_version(saved.folder, error.what());
-  }
-  return found;
-}
-
-template <typename T>
-T pick(const char* option, const std::string& word, const std::vector<std::pair<std::string, T>>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    names.push_back(name);
-  }
-  fail_unknown("refine", option, word, names);
-}
 
 // Networks of other programs: nobody knows what they were trained on, also after lwsvm refined them. Ours say
 // so; validation samples that come apart from the training set are there for that purpose.
@@ -91,60 +40,6 @@ bool may_know_validation(const ModelInfo& info, const Task& task) {
 
 std::string default_output(const fs::path& input) {
   return (input.parent_path() / (input.stem().string() + ".refined.onnx")).string();
-}
-
-// F as the paper has it, over all layers and around zero.
-bool is_papers_objective(const RefineOptions& options) {
-  return options.mode == RefineMode::paper || options.regularise_all;
-}
-
-// A resumed run (`found`) has the centre's weights in its checkpoint.
-Centre centre_for(const RefineJob& job, const RefineOptions& options, const Model& model,
-                  const RefineFindings* found, Messages& messages) {
-  if (is_papers_objective(options)) {
-    if (!job.centre.empty() && job.centre != "zero")
-      fail("refine", "--mode paper regularises all layers around zero; leave out --centre {}", job.centre);
-    return {};
-  }
-  if (found) return noted_centre(model.info, found->centre_file);
-  return choose_centre(job.centre, model, options.layers, job.input, messages);
-}
-
-// All but lambda.
-RefineOptions refine_options(const RefineJob& job, const Model& model, Messages& messages) {
-  RefineOptions options = job.refine;
-  options.layers = chosen_layers(job.layers, model, messages);
-  options.as_stored = [&model](int node, std::span<float> weights) {
-    return round_to_storage(model, node, weights);
-  };
-  options.moves = pick<Moves>(
-      "moves", job.moves, {{"auto", Moves::automatic}, {"layers", Moves::layers}, {"sweeps", Moves::sweeps}});
-  // With a time limit the time is used: the best network is kept in any case.
-  constexpr int patience = 12;
-  if (!options.patience && job.time_limit.empty() && options.moves != Moves::layers)
-    options.patience = patience;
-  options.search =
-      pick<Search>("search", job.search,
-                   {{"labels", Search::labels}, {"auto", Search::automatic}, {"full", Search::full}});
-  options.keep = pick<Keep>("keep", job.keep, {{"best", Keep::best}, {"last", Keep::last}});
-  options.mode =
-      pick<RefineMode>("mode", job.mode, {{"standard", RefineMode::standard}, {"paper", RefineMode::paper}});
-  options.memory = parse_bytes(job.memory, "memory");
-  keep_sweeps_within_memory(model.graph, options, messages);
-  tell_of_layers_beyond_memory(model.graph, options, messages);
-  return options;
-}
-
-double seconds_of(const std::string& time_limit) {
-  return time_limit.empty() ? 0 : parse_duration(time_limit, "time-limit");
-}
-
-// Names and options that cannot be are refused before the data are read and anything is computed.
-void check_words(const RefineJob& job, const Model& model) {
-  Messages silence;
-  refine_options(job, model, silence).validate();
-  given_lambda("refine", job.lambda);
-  seconds_of(job.time_limit);
 }
 
 // What several ranks cannot do together.
@@ -226,128 +121,10 @@ class UpdateList final : public RunObserver {
   std::vector<RefineUpdate> updates_;
 };
 
-// Some samples of a source, or all of them.
-class PartOf {
- public:
-  PartOf(const SampleSource& source, std::int64_t count, std::uint64_t seed) : all_(source) {
-    if (count > 0) some_.emplace(source, judged_samples(source.size(), count, seed));
-  }
-  const SampleSource& samples() const { return some_ ? *some_ : all_; }
-
- private:
-  const SampleSource& all_;
-  std::optional<SampleSubset> some_;
-};
-
-JudgedPart choose_what_is_judged(const RefineJob& job, const RefineOptions& options, const Model& model,
-                                 const Task& task, double time_limit, const Threads& threads,
-                                 Messages& messages) {
-  if (time_limit <= 0 || options.moves == Moves::layers || options.mode == RefineMode::paper) return {};
-  if (job.limit_counts_all_starts) return {};  // whoever asks for that compares objectives
-  const JudgedPart judged = choose_judged_part(model, task, time_limit, threads);
-  if (judged.training > 0)
-    messages.line(
-        "one look at all samples would take too much of {}: the objective is taken over {} of {} training "
-        "samples, drawn at random, the accuracies over as many and over {} of {} validation samples; in "
-        "sweeps, "
-        "over all training samples",
-        job.time_limit, format_count(judged.training), format_count(task.training.size()),
-        format_count(judged.validation), format_count(task.validation.size()));
-  if (!judged.test) messages.line("the test part is left out for the same reason: lwsvm eval looks at it");
-  return judged;
-}
-
-// What the network is worth before anything is done to it. Its loss alone: lambda may depend on that.
-struct Start {
-  NetworkQuality judged;     // on the samples that moves are judged on
-  double seconds = 0;        // that it took to see that
-  std::int64_t samples = 0;  // of so many
-};
-
-Start measure_start(const RefineJob& job, const SampleSource& training, const SampleSource& validation,
-                    const Model& model, const Task& task, const Threads& threads, Team& team) {
-  const Stopwatch watch;
-  Start start;
-  start.judged = evaluate_start(model, SamplePart(training, team), SamplePart(validation, team), task.loss,
-                                Regulariser(model.graph, 0), threads, team);
-  start.seconds = watch.seconds();
-  start.samples = training.size() + validation.size();
-  if (!std::isfinite(start.judged.train_loss))
-    fail("refine",
-         "{}: the loss on the training samples is not a finite number: activations or scores are too large "
-         "for float32; check how the pixels are normalised (--normalize, --scale)",
-         job.input.empty() ? "the network" : job.input);
-  return start;
-}
-
-// Where nothing is said of copies, and there are sweeps to draw them.
-bool choose_mirrored(const RefineJob& job, const RefineOptions& options, const Model& model, const Task& task,
-                     const JudgedPart& judged, const NetworkQuality& start, const Threads& threads,
-                     Messages& messages, Team& team) {
-  constexpr std::int64_t enough = 4000;
-  if (!job.task.augment.empty() || options.moves == Moves::layers || options.mode == RefineMode::paper)
-    return false;
-  if (frozen_prefix(model.graph, options.layers) >= 0) return false;  // what is kept of it is worth more
-  const std::int64_t samples = judged.training > 0 ? std::min(enough, judged.training) : enough;
-  return mirrored_are_like_new(model, task, start, samples, threads, messages, team);
-}
-
-// What is decided by looking at the network and the data, or was when the saved run began.
-struct Choices {
-  RefineOptions options;
-  std::unique_ptr<MirroredSamples> sweep_samples;  // that the options refer to, if they do
-  Centre centre;                                   // without its weights, which are in the options
-  RefineFindings found;
-  std::optional<Start> start;  // absent: the checkpoint has it
-};
-
-Choices choose(const RefineJob& job, const std::optional<SavedRun>& saved, Model& model, const Task& task,
-               double time_limit, const Threads& threads, StopPolicy& stop_policy, Messages& messages,
-               Team& team) {
-  RefineFindings found = saved ? findings_of(*saved) : RefineFindings();
-  RefineOptions options = refine_options(job, model, messages);
-  Centre centre = centre_for(job, options, model, saved ? &found : nullptr, messages);
-  options.centre = std::move(centre.weights);
-  if (!options.passes && job.time_limit.empty())
-    options.passes = usual_passes(model.graph, options, task.training.size() / task.training.copies());
-  if (centre.at_start && !centre.file.empty())
-    found.centre_file = fs::absolute(centre.file).lexically_normal().string();
-  if (!saved && team.is_alone())
-    found.judged = choose_what_is_judged(job, options, model, task, time_limit, threads, messages);
-  if (found.judged.training > 0) {
-    options.judged = found.judged.training;
-    options.moves = Moves::sweeps;
-  }
-  std::optional<Start> start;
-  if (saved) {
-    options.lambda = lambda_for(job, model, options, centre.at_start, {}, task, threads, messages, team);
-  } else {
-    const PartOf training(task.training, found.judged.training, options.seed);
-    const PartOf validation(task.validation, found.judged.validation, options.seed);
-    start = measure_start(job, training.samples(), validation.samples(), model, task, threads, team);
-    options.lambda =
-        lambda_for(job, model, options, centre.at_start, start->judged, task, threads, messages, team);
-    start->judged.objective =
-        make_regulariser(model.graph, options).value(model.graph.parameters()) + start->judged.train_loss;
-    found.mirrored =
-        choose_mirrored(job, options, model, task, found.judged, start->judged, threads, messages, team);
-    const Stopwatch test_watch;
-    found.start = with_test(start->judged, model, task, threads, found.judged.test, team);
-    stop_policy.reserve(1.25 * test_watch.seconds() + 0.2);  // the same once more, when all is done
-  }
-  found.lambda = fmt::format("{}", options.lambda);
-  std::unique_ptr<MirroredSamples> sweep_samples;
-  if (found.mirrored) {
-    sweep_samples = std::make_unique<MirroredSamples>(task, team);
-    options.sweep_samples = &sweep_samples->own;
-  }
-  return {std::move(options), std::move(sweep_samples), std::move(centre), std::move(found), start};
-}
-
-nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, const Choices& chosen) {
+nlohmann::ordered_json first_record(const RunRecord& record, const Task& task, const RefinePlan& plan) {
   nlohmann::ordered_json first = run_record(record, task);
-  first["lambda"] = chosen.options.lambda;
-  first["start"] = json(chosen.found.start);
+  first["lambda"] = plan.options.lambda;
+  first["start"] = json(plan.found.start);
   return first;
 }
 
@@ -434,8 +211,9 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
   check_same_start(team, settings_of(job), model, *held);
   if (!team.is_alone()) held.emplace(origin.task(job.task), &model.info, own_samples(*held, team));
   const Task& task = *held;
-  const Choices chosen = choose(job, saved, model, task, time_limit, threads, stop_policy, messages, team);
-  const auto& [options, sweep_samples, centre, found, start] = chosen;
+  const RefinePlan plan =
+      make_plan(job, saved, model, task, time_limit, threads, stop_policy, messages, team);
+  const auto& [options, sweep_samples, centre, found, start] = plan;
 
   constexpr const char* preparing = "preparing the first move";
   const PartOf validation(task.validation, found.judged.validation, options.seed);
@@ -474,7 +252,7 @@ Refined run_refinement(RefineJob job, const RunContext& context, RunInput input)
     RunRecord record = record_of("refine", job.run_folder, settings_with(job, found), origin, task);
     record.ranks = team.size();
     if (saved) record.serial = saved->serial;
-    recording.open(record, saved, first_record(record, task, chosen), model, as_read,
+    recording.open(record, saved, first_record(record, task, plan), model, as_read,
                    [&](Checkpoint& checkpoint) {
                      team.is_first() ? refiner.save(checkpoint) : refiner.save_own(checkpoint);
                    });
