@@ -75,6 +75,7 @@ class CountingSource final : public SampleSource {
 
 // As where its values lie in a file.
 TEST(FrozenPrefix, ThatSomebodyElseKeepsIsUsedHoweverLittleMemoryThereIs) {
+  const Loss loss = zero_one_loss();
   const Threads threads(2);
   const VectorSource train = clusters(60, 1), validation = clusters(30, 2);
   Graph first = chain_net(3), second = chain_net(3);
@@ -83,7 +84,7 @@ TEST(FrozenPrefix, ThatSomebodyElseKeepsIsUsedHoweverLittleMemoryThereIs) {
   options.memory = 1000;
   const auto refined = [&](Graph& graph) {
     const CountingSource counted(train);
-    Refiner refiner(graph, counted, &validation, zero_one_loss(), options, threads);
+    Refiner refiner(graph, counted, &validation, loss, options, threads);
     RefineObserver nobody;
     refiner.run(nobody);
     return counted.count();

@@ -187,12 +187,13 @@ TEST(Refiner, MakesASweepOfKnownLengthAndRadiusAtOnce) {
   };
   Graph graph = chain_net(2);
   const VectorSource train = clusters(400, 1), validation = clusters(50, 2);
+  const Loss loss = zero_one_loss();
   const Threads threads(2);
   RefineOptions options = small_options(1e-3, Moves::sweeps);
   options.passes = 5;
   options.one_sweep = true;
   options.radius = 2e-3;
-  Refiner refiner(graph, train, &validation, zero_one_loss(), options, threads);
+  Refiner refiner(graph, train, &validation, loss, options, threads);
   NoRaces observer;
   EXPECT_EQ(refiner.run(observer), RefineEnd::passes_done);
   ASSERT_EQ(observer.updates.size(), 1u);
