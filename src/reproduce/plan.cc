@@ -173,7 +173,7 @@ class Planner {
   void plan_failure(const std::string& failure, const std::string& title, const std::string& arch,
                     double lambda, const std::vector<std::string>& solvers) {
     for (const std::string& solver : solvers) {
-      const std::string name = failure + "-" + solver;
+      const std::string name = fmt::format("{}-{}", failure, solver);
       const int epochs = extent_.epochs.at(solver);
       TrainJob training = train_job(solver, lambda, epochs);
       training.arch = arch;
